@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from assistant.forms.definition import Slot
-from assistant.forms.wording import stripped
+from assistant.forms.wording import is_phrase, plain, stripped
 from assistant.language.durations import seconds
 from assistant.language.measures import MONEY, Amount, Unit, units
 from assistant.language.numbers import with_digits
@@ -14,8 +14,15 @@ _NUMBER = re.compile(r"(minus |-)?(\d+(?:\.\d+)?)")
 _HALF = re.compile(r"^(\d+) (?:and )?(?:a )?(half|quarter)\b")
 MOST = 1e12
 """Numbers from here on are a mishearing, or the number of something."""
+FIRST_TEN = 20
+"""From here on, a number after a digit is the end of a number with a hundred ("one fifty"). Before,
+it may be a height ("five eleven")."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
+_PAIR = re.compile(r"^(\d+) (\d\d?)\b")
+_AND_TENTHS = re.compile(r"^(\d\d) and (\d)\b")
+_MONEY_AND_HUNDREDTHS = re.compile(r"^(\d+) ([a-z]+) (\d\d)$")
+_HALF_OF_MANY = re.compile(r"^(\d+) and (?:a )?half (1000(?:000)?)\b")
 _DEGREE = re.compile(r"°|\bdegrees?\b")
 
 
@@ -61,11 +68,15 @@ def names_unit(slot: Slot, words: str) -> bool:
 def _value(slot: Slot, words: str) -> Fraction | None:
     said = _MONEY.sub(" ", re.sub(r"(?<=\d),(?=\d{3}\b)", "", words))
     said = stripped(said.replace("-", " ")).lower()
-    unit = units().get(slot.unit.lower())
-    if unit is not None and unit.dimension == "time":
-        return _duration(said, unit)
+    if is_phrase(said, "none") or said == "nought":
+        return Fraction(0)
+    unit = units().get((slot.unit or _asked_unit(slot)).lower())
+    length = _duration(said, unit) if unit and unit.dimension == "time" else None
+    if length is not None:
+        return length
     said = _without_maximum(slot, " ".join(with_digits(said.split(), lone=True)))
     said = _DIGITS.sub(lambda found: f"{found[1]}.{found[2].replace(' ', '')}", said)
+    said = _joined(slot, said)
     said = _HALF.sub(lambda found: found[1] + (".5" if found[2] == "half" else ".25"), said)
     said = "0.5" if said in ("half", "half a") else said
     found = _NUMBER.match(said)
@@ -73,6 +84,32 @@ def _value(slot: Slot, words: str) -> Fraction | None:
         return None
     value = Fraction(found[2]) * (-1 if found[1] else 1)
     return _in_unit(value, said[found.end() :], unit, slot)
+
+
+def _asked_unit(slot: Slot) -> str:
+    """Return the unit in which the question asks ("How many minutes"); empty if it names none."""
+    words = plain(f"{slot.ask} {slot.label}").split()
+    known = units()
+    return next((each for each in words if each in known and each == known[each].plural), "")
+
+
+def _joined(slot: Slot, said: str) -> str:
+    """Join the parts of a number that people leave apart: "one eighty" is 180, "three oh five" 305,
+    a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, and "two and a half
+    thousand" 2,500."""
+    said = re.sub(r"^(\d) (?:oh|o|0) (?=\d\b)", r"\g<1>0", said)
+    if found := _HALF_OF_MANY.match(said):
+        value = (2 * int(found[1]) + 1) * int(found[2]) // 2
+        return f"{value}{said[found.end() :]}"
+    if found := _MONEY_AND_HUNDREDTHS.match(said):
+        named = units().get(found[2])
+        return f"{found[1]}.{found[3]} {found[2]}" if named and named.dimension == MONEY else said
+    pair = _PAIR.match(said)
+    if _DEGREE.search(slot.unit) and (pair := _AND_TENTHS.match(said) or pair):
+        return f"{pair[1]}.{pair[2]}{said[pair.end() :]}"
+    if pair and len(pair[1]) == 1 and int(pair[2]) >= FIRST_TEN:
+        return f"{pair[1]}{pair[2]}{said[pair.end() :]}"
+    return said
 
 
 def _duration(said: str, unit: Unit) -> Fraction | None:

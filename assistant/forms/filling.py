@@ -113,7 +113,8 @@ class FormReader:
         self, slot: Slot, seen: ReadSlot, before: Value | None, said: str, today: date
     ) -> Iterator[Proposal]:
         """Yield what the marked words give to a slot."""
-        marked = seen.words if slot.type is SlotType.LIST else _joined(said, seen.words)
+        unpunctuated = slot.type is SlotType.LIST and not set(said) & set(",;")
+        marked = seen.words if unpunctuated else _joined(said, seen.words)
         words = [said[each.start : each.end] for each in marked]
         stretch = _stretch(said, marked)
         act = _act(slot, seen)
@@ -258,7 +259,8 @@ def _parts(said: str) -> Iterator[str]:
 
 
 def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
-    """Return the marked parts, those joined that only a space separates."""
+    """Return the marked parts, those joined that only a space separates. Only in a list without
+    punctuation are they different items."""
     joined: list[SlotWords] = []
     for each in marked:
         last = joined[-1] if joined else None

@@ -129,7 +129,10 @@ def _time(words: str) -> str | None:
     said = in_one_spelling(stripped(words))
     if seconds(said) is not None:
         return None
-    said = re.sub(r"\bexactly\b|\bish\b", " ", said)
+    said = re.sub(r"\bexactly\b|(?<=\w)ish\b|\bish\b", " ", said)
+    said = re.sub(r"\bfive and twenty\b", "twenty five", said)
+    if said.endswith(" hundred"):
+        said = f"{said.removeprefix('zero ').removeprefix('oh ')} hours"
     read_at = clock_time(" ".join(said.split()).removeprefix("at "))
     if read_at is None:
         return None

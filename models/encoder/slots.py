@@ -35,6 +35,8 @@ OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
 """Marks of tokens: not part of a value; the first token of a value or of a list's item; a further
 token of it; and the same two for an item that is to be removed from a list."""
 MARKS = 5
+FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
+"""The marks that only stand right after certain others."""
 LONGEST = 96
 """Maximum number of tokens of an utterance. The rest is not read."""
 LONGEST_SLOT = 32
@@ -225,12 +227,34 @@ def _slots(
             for option, (row, _) in zip(each.options, options, strict=True)
         }
         best = max(options, key=lambda row: float(row[0][given])) if options else None
-        words = marked_parts(text, offsets, (best or (acts, marks))[1].argmax(axis=1).tolist())
+        words = marked_parts(text, offsets, likeliest_marks((best or (acts, marks))[1]))
         yield ReadSlot(
             {act: float(share) for act, share in zip(ACTS, acts, strict=True)},
-            tuple(words or marked_parts(text, offsets, marks.argmax(axis=1).tolist())),
+            tuple(words or marked_parts(text, offsets, likeliest_marks(marks))),
             chosen,
         )
+
+
+def likeliest_marks(shares: Array) -> list[int]:
+    """Return the likeliest sequence of marks in which all parts begin with a first token (Viterbi).
+
+    Args:
+        shares: the probability of each mark of each token, shape (tokens, marks).
+    """
+    allowed = np.zeros((MARKS, MARKS))
+    for mark, before in FOLLOWS.items():
+        allowed[[each for each in range(MARKS) if each not in before], mark] = -np.inf
+    logs = np.log(shares + np.finfo(np.float32).tiny)
+    best = np.where([mark in FOLLOWS for mark in range(MARKS)], -np.inf, 0.0)
+    came_from = []
+    for place, each in enumerate(logs):
+        paths = best[:, None] + allowed if place else np.tile(best, (MARKS, 1))
+        came_from.append(paths.argmax(axis=0))
+        best = paths.max(axis=0) + each
+    marks = [int(best.argmax())] if len(logs) else []
+    for before in reversed(came_from[1:]):
+        marks.append(int(before[marks[-1]]))
+    return marks[::-1]
 
 
 def marked_parts(

@@ -104,6 +104,19 @@ def test_a_date_to_come_is_the_next_one(words: str, value: str | None) -> None:
         ("appointment.minutes", "an hour and a half", 90),
         ("appointment.minutes", "half an hour", 30),
         ("appointment.minutes", "forty five", 45),
+        ("medical.temperature", "thirty-seven two", 37.2),
+        ("medical.temperature", "thirty-seven and four", 37.4),
+        ("medical.temperature", "ninety-eight six", 98.6),
+        ("medical.temperature", "thirty six", 36),
+        ("medical.severity", "nought", 0),
+        ("medical.severity", "none", 0),
+        ("shopping.budget", "one eighty", 180),
+        ("shopping.budget", "one twenty-five pounds", 125),
+        ("shopping.budget", "three oh five", 305),
+        ("shopping.budget", "two and a half thousand", 2500),
+        ("shopping.budget", "eighteen pounds fifty", 18.5),
+        ("shopping.budget", "five five", None),
+        ("shopping.budget", "thirty-seven two", None),
         ("appointment.minutes", "zero", None),
         ("shopping.budget", "a fiver", None),
         ("shopping.budget", "about fifty euros", 50),
@@ -116,6 +129,19 @@ def test_a_date_to_come_is_the_next_one(words: str, value: str | None) -> None:
 )
 def test_a_number_is_read_with_its_unit(name: str, words: str, value: float | None) -> None:
     assert read(slot(name), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("four", 4), ("four hours", 4), ("ninety minutes", 1.5), ("half an hour", 0.5)],
+)
+def test_a_number_without_a_unit_is_in_the_one_that_the_question_asks_for(
+    words: str, value: float
+) -> None:
+    stay = Slot.model_validate({"name": "stay", "type": "number", "ask": "For how many hours?"})
+    assert read(stay, words, TODAY) == value
+    age = stay.model_copy(update={"ask": "How many years old is it?"})
+    assert read(age, "forty-seven years", TODAY) == 47
 
 
 def test_another_unit_of_the_same_dimension_is_converted() -> None:
@@ -135,6 +161,10 @@ def test_another_unit_of_the_same_dimension_is_converted() -> None:
         ("around ten o'clock", "10:00"),
         ("3 p.m.", "15:00"),
         ("noon", "12:00"),
+        ("noonish", "12:00"),
+        ("five and twenty past two", "14:25"),
+        ("twenty-two hundred", "22:00"),
+        ("zero six hundred", "06:00"),
         ("ten in the morning", "10:00"),
         ("in the morning", None),
         ("twenty minutes", None),
