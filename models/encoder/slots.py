@@ -264,19 +264,17 @@ def marked_parts(
 
     Args:
         offsets: the range of characters [start, end) of each token.
-        marks: the mark of each token.
+        marks: the mark of each token, as `likeliest_marks` returns them.
     """
     parts: list[tuple[int, int, bool]] = []
-    before = OUTSIDE
     for (first, past), mark in zip(offsets, marks, strict=False):
         removed = mark in (FIRST_REMOVED, REMOVED)
-        starts = mark in (FIRST, FIRST_REMOVED)
-        inside_word = bool(parts) and parts[-1][1] == first and text[first : first + 1].isalnum()
-        if mark != OUTSIDE:
-            goes_on = before != OUTSIDE and parts[-1][2] == removed and (not starts or inside_word)
-            begun = parts.pop()[0] if goes_on else first
-            parts.append((begun, past, removed))
-        before = mark
+        near = bool(parts) and parts[-1][1:] == (first, removed)
+        inside_word = near and text[first : first + 1].isalnum()
+        if mark in FOLLOWS or (mark != OUTSIDE and inside_word):
+            parts[-1] = (parts[-1][0], past, removed)
+        elif mark != OUTSIDE:
+            parts.append((first, past, removed))
     return [
         SlotWords(start, end, removed)
         for start, end, removed in _apart([_widened(text, *each) for each in parts])

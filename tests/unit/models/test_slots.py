@@ -1,6 +1,7 @@
 """Reading the slots of a form: which words are marked, and which slots share a call."""
 
-from itertools import pairwise
+import re
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
@@ -28,6 +29,7 @@ from models.encoder.slots import (
     REMOVED,
     OnnxSlotReader,
     inputs,
+    likeliest_marks,
     marked_parts,
     read_slot_heads,
 )
@@ -38,6 +40,7 @@ OFFSETS = [(0, 2), (3, 7), (7, 8), (9, 12), (13, 16), (17, 19), (19, 21), (22, 2
 OFFSETS += [(29, 30), (30, 31), (32, 35)]
 """As a tokenizer reads it that doesn't know "milk": No eggs , but oat mi lk and Zoë ' s tea."""
 LETTERS = {".": OUTSIDE, "F": FIRST, "i": INSIDE, "R": FIRST_REMOVED, "r": REMOVED}
+LETTER = {mark: letter for letter, mark in LETTERS.items()}
 WIDTH, HIDDEN = 4, 3
 CLS, SEP = 1, 2
 
@@ -51,15 +54,13 @@ CLS, SEP = 1, 2
         ("............", []),
         ("....Fii....F", ["oat milk", "tea"]),
         (".....F......", ["milk"]),
-        ("......i.....", ["milk"]),
         (".....FF.....", ["milk"]),
         ("....FFi.....", ["oat", "milk"]),
+        ("......F.....", ["milk"]),
+        (".....FR.....", ["milk"]),
         ("....FiiiFiii", ["oat milk and", "Zoë's tea"]),
-        ("....ii......", ["oat milk"]),
         (".R..Fii.....", ["-eggs", "oat milk"]),
         ("....Rrr.....", ["-oat milk"]),
-        ("....Rii.....", ["-oat", "milk"]),
-        (".....Ri.....", ["-milk"]),
         ("Fiiiiiiiiiii", [TEXT]),
         (".F", ["eggs"]),
     ],
@@ -68,6 +69,31 @@ def test_marked_tokens_give_whole_words_in_their_order(marks: str, parts: list[s
     found = marked_parts(TEXT, OFFSETS, [LETTERS[each] for each in marks])
     assert ["-" * each.removed + TEXT[each.start : each.end] for each in found] == parts
     assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_likeliest_marks_are_those_in_which_each_part_begins_with_a_first_token(
+    seed: int,
+) -> None:
+    shares = np.random.default_rng(seed).dirichlet(np.ones(MARKS), size=seed % 5)
+    allowed = re.compile(r"(?:\.|Fi*|Rr*)*")
+    every = product(range(MARKS), repeat=len(shares))
+    fitting = [
+        marks for marks in every if allowed.fullmatch("".join(LETTER[mark] for mark in marks))
+    ]
+    best = max(
+        fitting,
+        key=lambda marks: np.prod([row[mark] for row, mark in zip(shares, marks, strict=True)]),
+    )
+    assert likeliest_marks(shares.astype(np.float32)) == [*best]
+
+
+def test_a_part_is_taken_off_or_not_as_a_whole() -> None:
+    """ "green" alone is likelier to be added, but "green banana" is likelier to be taken off."""
+    shares = np.full((2, MARKS), 0.01, np.float32)
+    shares[0, [FIRST, FIRST_REMOVED]] = 0.5, 0.4
+    shares[1, [INSIDE, REMOVED]] = 0.1, 0.8
+    assert likeliest_marks(shares) == [FIRST_REMOVED, REMOVED]
 
 
 # -- calls ------------------------------------------------------------------------------------
