@@ -11,7 +11,7 @@ from assistant.forms.values import UNKNOWN, Value
 from scripts.common.rows import InputUnusable, read_rows
 
 DATA = "evaluation/form_dialogues.jsonl"
-PARTS = ("dev", "test", "final")
+PARTS = ("dev", "test", "final", "natural")
 
 Gold = str | float | bool | list[str]
 
