@@ -124,9 +124,21 @@ def _easter(year: int) -> Span:
     return Span(sunday - timedelta(days=2), sunday + timedelta(days=1))
 
 
+def nth_weekday(year: int, month: int, weekday: int, rank: int) -> date:
+    """Return e.g. the second Tuesday of a month; the last one if the rank is -1.
+
+    Raises:
+        ValueError: if the month has no such day.
+    """
+    span = months(year, month)
+    if rank < 0:
+        return span.last - timedelta(days=(span.last.weekday() - weekday) % 7)
+    day = (weekday - span.first.weekday()) % 7 + 7 * rank - 6
+    return date(year, month, day)
+
+
 def _thanksgiving(year: int) -> Span:
-    first = date(year, 11, 1)
-    thursday = first + timedelta(days=(3 - first.weekday()) % 7 + 21)
+    thursday = nth_weekday(year, 11, 3, 4)
     return Span(thursday, thursday + timedelta(days=3))
 
 

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from functools import cache
 from itertools import islice
 
-from assistant.language.calendar import FEASTS, MONTHS, WEEKDAYS
+from assistant.language.calendar import FEASTS, MONTHS, WEEKDAYS, nth_weekday
 from assistant.language.numbers import with_digits
 
 DAYS = "|".join(name.lower() for name in WEEKDAYS)
@@ -50,9 +50,30 @@ _FIXED = {
     "valentines day": (2, 14),
     "bonfire night": (11, 5),
 }
-_MOVING = {"good friday": 0, "easter sunday": 2, "easter monday": 3, "easter": 2}
+_EASTER = {
+    "shrove tuesday": -45,
+    "pancake day": -45,
+    "ash wednesday": -44,
+    "palm sunday": -5,
+    "maundy thursday": -1,
+    "good friday": 0,
+    "easter": 2,
+    "easter sunday": 2,
+    "easter monday": 3,
+    "whitsun": 51,
+    "whit sunday": 51,
+    "whit monday": 52,
+}
 """Days after the first day of Easter, as `FEASTS` counts it."""
-FEAST = "|".join(sorted((*_FIXED, *_MOVING, "thanksgiving"), key=len, reverse=True))
+_RANKED = {
+    "memorial day": (5, 0, -1),
+    "labor day": (9, 0, 1),
+    "remembrance sunday": (11, 6, 2),
+}
+"""Month, weekday and rank of the weekday in the month; the last one is -1."""
+_THANKSGIVING = {"thanksgiving": 0, "black friday": 1}
+"""Days after Thanksgiving."""
+FEAST = "|".join(sorted((*_FIXED, *_EASTER, *_RANKED, *_THANKSGIVING), key=len, reverse=True))
 """A pattern for the name of a holiday."""
 
 
@@ -215,10 +236,8 @@ def _dated(found: re.Match[str], today: date) -> Iterator[date]:
     month, day = names.index(found["month"][:3]) + 1, int(found["day"])
     date(2000, month, day)  # raises ValueError if there is no such day
     named = found.groupdict().get("weekday")
-    year = (found["year"] or "").replace(" ", "")
-    if found["near"]:
-        year = str(today.year + (found["near"] == "next"))
-    years = [int(year)] if year else range(today.year, today.year + 30)
+    year = _year_of(found, today)
+    years = [year] if year else range(today.year, today.year + 30)
     for each in years:
         try:
             at = date(each, month, day)
@@ -226,6 +245,12 @@ def _dated(found: re.Match[str], today: date) -> Iterator[date]:
             continue
         if named is None or at.weekday() == _weekday(named):
             yield at
+
+
+def _year_of(found: re.Match[str], today: date) -> int | None:
+    if found["near"]:
+        return today.year + (found["near"] == "next")
+    return int(found["year"].replace(" ", "")) if found["year"] else None
 
 
 def _of_month(found: re.Match[str], today: date) -> Iterator[date]:
@@ -246,15 +271,19 @@ def _of_month(found: re.Match[str], today: date) -> Iterator[date]:
 
 
 def _feast(found: re.Match[str], today: date) -> list[date]:
+    """Read a holiday with or without its year."""
     name = " ".join(found["feast"].split())
+    year = _year_of(found, today)
+    return [_holiday(name, each) for each in ([year] if year else (today.year, today.year + 1))]
+
+
+def _holiday(name: str, year: int) -> date:
     if name in _FIXED:
-        days = [date(today.year + step, *_FIXED[name]) for step in range(2)]
-    elif name == "thanksgiving":
-        days = [FEASTS[name](today.year + step).first for step in range(2)]
-    else:
-        after = timedelta(days=_MOVING[name])
-        days = [FEASTS["easter"](today.year + step).first + after for step in range(2)]
-    return [day for day in days if day >= today]
+        return date(year, *_FIXED[name])
+    if name in _RANKED:
+        return nth_weekday(year, *_RANKED[name])
+    start, days = ("easter", _EASTER) if name in _EASTER else ("thanksgiving", _THANKSGIVING)
+    return FEASTS[start](year).first + timedelta(days=days[name])
 
 
 def _weekend(found: re.Match[str], today: date) -> list[date]:
@@ -277,7 +306,7 @@ def _rules() -> tuple[tuple[str, Days], ...]:
     return (
         (rf"{on}{day}(?: day)?(?: of)? {month}{_YEAR}", _dated),
         (rf"{on}{month}(?: the)? {day}{_YEAR}", _dated),
-        (rf"(?:on |at )?(?P<feast>{FEAST})", _feast),
+        (rf"(?:on |at )?(?P<feast>{FEAST}){_YEAR}", _feast),
         (rf"(?:on )?(?P<way>)(?P<weekday>{name}) (?:of )?(?P<week>next week)", _coming),
         (rf"(?P<week>next week) (?:on )?(?P<way>)(?P<weekday>{name})", _coming),
         (rf"(?:in )?{far}(?: time)? from (?:now|today)", _far),

@@ -41,6 +41,12 @@ TODAY = date(2026, 11, 18)
         ("Good Friday", "2027-03-26"),
         ("Easter Monday", "2027-03-29"),
         ("Thanksgiving", "2026-11-26"),
+        ("Black Friday", "2026-11-27"),
+        ("Pancake Day", "2027-02-09"),
+        ("Whit Monday", "2027-05-17"),
+        ("Labor Day", "2027-09-06"),
+        ("Christmas Day 2019", "2019-12-25"),
+        ("Easter next year", "2027-03-28"),
     ],
 )
 def test_a_day_is_read(words: str, day: str) -> None:
