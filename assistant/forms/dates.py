@@ -8,34 +8,19 @@ English only.
 import re
 from datetime import date, timedelta
 
+from assistant.forms.date_spelling import YEAR, in_one_spelling
+from assistant.forms.whole_days import take_whole_day
 from assistant.language.absolute_dates import written
 from assistant.language.calendar import MONTHS, SEASONS, WEEKDAYS
-from assistant.language.days import (
-    DAYS,
-    MONTH,
-    SHORT_DAYS,
-    Phrase,
-    as_digits,
-    away,
-    plain,
-    take_day,
-    take_past_day,
-)
+from assistant.language.days import Phrase, away
 from assistant.language.spoken_times import ordinal_words_of
 from assistant.language.word_lists import words_of
 
 _UNIT = "(?P<unit>day|week|fortnight|month|year)s?"
-_COUNTS = {"a few": "3", "few": "3", "several": "4", "couple of": "2", "couple": "2"}
 _AGO = re.compile(
-    rf"(?:for )?(?:the )?(?:last |past )?(?P<count>an?|\d+) {_UNIT}"
+    rf"(?:for )?(?:the )?(?:last |past )?(?<!\bin )(?P<count>an?|\d+) {_UNIT}"
     r"(?: (?P<half>and a half))?(?: ago| back| now)?"
 )
-_NUMERIC = re.compile(r"(?P<a>\d{1,4})[-/.](?P<b>\d{1,2})[-/.](?P<c>\d{4}|\d{2})")
-_SHORT_YEAR = re.compile(
-    rf"\b(?:(?P<day>\d\d?)(?: of)? (?P<m1>{MONTH})|(?P<m2>{MONTH}) "
-    r"(?P<day2>\d\d?)) (?P<year>\d\d)$"
-)
-_YEAR = r"(?P<year>(?:19|20) ?\d\d)"
 _FULL_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _STEPS = {"last": -1, "this": 0, "next": 1}
 NEAR = 300
@@ -52,10 +37,11 @@ def read_date(
         past: whether a day or a month without a year is the last one, not the next one.
         with_year: whether the words have to name the year.
     """
-    if with_year and not _names_year(words):
-        return None
     try:
-        return _numeric(words, past=past) or _named(words, today, past=past)
+        said = in_one_spelling(words, today, past=past, listed=with_year)
+        if with_year and not re.search(rf"\b{YEAR}\b", said):
+            return None
+        return _named(said, today, past=past)
     except (ValueError, OverflowError):  # no such day
         return None
 
@@ -98,90 +84,18 @@ def is_date(value: str) -> bool:
 # -- internals ----------------------------------------------------------------------------------
 
 
-def _names_year(words: str) -> bool:
-    said = _years_in_words(as_digits(plain(words)))
-    numeric = _NUMERIC.fullmatch(words.strip(" .,!?")) is not None
-    return numeric or re.search(rf"\b{_YEAR}\b", said) is not None or bool(_SHORT_YEAR.search(said))
-
-
-def _numeric(words: str, *, past: bool) -> str | None:
-    """Read "1980-05-03" and "3/5/1980". The day comes first, unless it can't."""
-    found = _NUMERIC.fullmatch(words.strip(" .,!?"))
-    if found is None:
-        return None
-    first, second, third = (int(found[name]) for name in "abc")
-    if len(found["a"]) == 4:
-        return date(first, second, third).isoformat()
-    year = third if len(found["c"]) == 4 else _century(third, past=past)
-    day, month = (first, second) if second <= 12 else (second, first)
-    return date(year, month, day).isoformat()
-
-
-def _century(year: int, *, past: bool) -> int:
-    """Return the whole of a year of two digits."""
-    return 2000 + year if not past or year <= 26 else 1900 + year
-
-
-def _named(words: str, today: date, *, past: bool) -> str | None:
-    said = plain(words)
-    for vague, count in _COUNTS.items():
-        said = re.sub(rf"\b(?:a )?{vague}\b(?= (?:day|week|fortnight|month|year))", count, said)
-    said = _years_in_words(as_digits(said))
-    said = re.sub(r"\b(?:then|um|uh|er|like|say)\b", " ", said)
-    said = re.sub(r"\bthis (?:morning|afternoon|evening)\b|\btonight\b", "today", said)
-    said = re.sub(r"\blast night\b", "yesterday", said)
-    said = re.sub(r"\b(?:in the )?(?:morning|afternoon|evening|night|lunchtime)\b", " ", said)
+def _named(said: str, today: date, *, past: bool) -> str | None:
     for read in (_since_length, _whole_day, _month, _year):
-        phrase = Phrase(" ".join(said.split()))
+        phrase = Phrase(said)
         found = read(phrase, today, past)
         if found is not None and not phrase.segments(words_of("forms", "around_date")):
             return found
     return None
 
 
-def _years_in_words(said: str) -> str:
-    """Join the two halves of a year: "19 84" as 1984, "20 0 3" as 2003, "20 oh 3", too."""
-    said = re.sub(r"\b(19|20) (?:0|oh|o) (\d)\b", r"\g<1>0\2", said)
-    said = re.sub(r"\b(19|20) (\d\d)\b", r"\1\2", said)
-    return re.sub(r"\b2000 and (\d\d?)\b", lambda found: str(2000 + int(found[1])), said)
-
-
 def _whole_day(phrase: Phrase, today: date, past: bool) -> str | None:
-    if found := _SHORT_YEAR.search(phrase.left):
-        months = [name[:3].lower() for name in MONTHS]
-        month = months.index((found["m1"] or found["m2"])[:3]) + 1
-        year = _century(int(found["year"]), past=past)
-        phrase.left = f"{phrase.left[: found.start()]}|{phrase.left[found.end() :]}"
-        return date(year, month, int(found["day"] or found["day2"])).isoformat()
-    if found := phrase.take(
-        rf"(?:on |last )?(?P<name>{_names()}) (?:of )?(?:last week|before last)"
-    ):
-        monday = today - timedelta(days=today.weekday() + 7)
-        return (monday + timedelta(days=_weekday(found["name"]))).isoformat()
-    if found := phrase.take(rf"last (?P<name>{_names()})"):
-        # Nobody calls yesterday "last Tuesday".
-        back = (today.weekday() - _weekday(found["name"]) - 1) % 7 + 1
-        return (today - timedelta(days=back + 7 * (back == 1))).isoformat()
-    days = take_past_day(phrase, today)
-    if days:
-        return days[0].isoformat()
-    if past and (found := phrase.take(rf"(?:this |on )?(?P<name>{_names()})")):
-        back = (today.weekday() - _weekday(found["name"])) % 7 or 7
-        return (today - timedelta(days=back)).isoformat()
-    before = phrase.left
-    days = take_day(phrase, today, past=past)
-    if not days:
-        return None
-    return (_last(before, days[0], today) if past and days[0] > today else days[0]).isoformat()
-
-
-def _last(said: str, day: date, today: date) -> date:
-    """Return the last day that is named so, if `day` is the next one."""
-    if re.search(rf"\b(?:{MONTH})\b|christmas|easter|new year|halloween", said):
-        return away(day, -1, "year")
-    if re.search(r"\bthe \d+|^\d+$", said):
-        return away(day, -1, "month")
-    return day if day <= today else away(day, -1, "week")
+    day = take_whole_day(phrase, today, past)
+    return day.isoformat() if day else None
 
 
 def _since_length(phrase: Phrase, today: date, past: bool) -> str | None:
@@ -204,7 +118,7 @@ def _month(phrase: Phrase, today: date, past: bool) -> str | None:
     names = "|".join((*(name.lower() for name in MONTHS), *SEASONS))
     found = phrase.take(
         rf"(?:(?P<way>last|this|next) )?(?P<name>{names})"
-        rf"(?: (?:of )?(?:{_YEAR}|(?P<near>last|this|next) year))?"
+        rf"(?: (?:of )?{YEAR})?"
     )
     if found is None:
         unit = phrase.take(r"(?P<way>last|this|next) month")
@@ -214,28 +128,21 @@ def _month(phrase: Phrase, today: date, past: bool) -> str | None:
     name = found["name"]
     month = months.index(name) + 1 if name in months else SEASONS[name]
     if found["year"]:
-        return f"{found['year'].replace(' ', '')}-{month:02d}"
-    if found["near"]:
-        return f"{today.year + _STEPS[found['near']]}-{month:02d}"
+        return f"{found['year']}-{month:02d}"
     back = past or found["way"] == "last"
     year = today.year - (month > today.month) if back else today.year + (month < today.month)
     return f"{year}-{month:02d}"
 
 
 def _year(phrase: Phrase, today: date, past: bool) -> str | None:
+    edge = r"(?:the )?(?:very )?(?P<edge>start|beginning|end|back end) of "
+    if found := phrase.take(rf"{edge}(?:the|(?P<way>last|this|next)) year"):
+        year = today.year + _STEPS[found["way"] or "this"]
+        return f"{year}-{12 if 'end' in found['edge'] else 1:02d}"
     if found := phrase.take(r"(?P<way>last|this|next) year"):
         return str(today.year + _STEPS[found["way"]])
     if found := phrase.take(r"(?P<way>last|this) week") if past else None:
         monday = today - timedelta(days=today.weekday() + 7 * (found["way"] == "last"))
         return monday.isoformat()
-    found = phrase.take(_YEAR)
-    return found["year"].replace(" ", "") if found else None
-
-
-def _names() -> str:
-    return "|".join((DAYS, *SHORT_DAYS))
-
-
-def _weekday(name: str) -> int:
-    names = [each.lower() for each in WEEKDAYS]
-    return names.index(name) if name in names else SHORT_DAYS[name]
+    found = phrase.take(YEAR)
+    return found["year"] if found else None

@@ -8,7 +8,7 @@ from functools import cache
 from assistant.forms.definition import Slot, SlotType
 from assistant.forms.values import UNKNOWN, Value, read
 from assistant.language.calendar import MONTHS, WEEKDAYS
-from assistant.language.days import FEAST
+from assistant.language.days import DAYS, FEAST
 from assistant.language.measures import units
 from assistant.language.numbers import numbers, one_of
 
@@ -19,6 +19,11 @@ _DATE_JOINS = (
     "the of on in since last next this a an couple few and before after from about around early"
     " late mid half"
 )
+_BASE = re.compile(
+    rf"\b(?:the (?:{DAYS}|weekend)|(?:day|week|fortnight|month|year)s?)\Z", re.IGNORECASE
+)
+_BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
+"""After a day of `_BASE`, it means a day beside another: "the Sunday after the concert"."""
 _TIME_JOINS = "half quarter past to at in the a and o'clock oclock before after around about"
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
@@ -55,6 +60,8 @@ def _best(
             if not part or any(core.fullmatch(each[0].lower()) for each in left):
                 continue
             words = text[part[0].start() : part[-1].end()]
+            if _BASE.search(text[: part[-1].end()]) and _BESIDE.match(text, part[-1].end()):
+                continue
             value = read(slot, words, today)
             if value is not None and value != UNKNOWN:
                 yield value
