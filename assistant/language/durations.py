@@ -24,7 +24,7 @@ _AROUND = re.compile(
     r"|\b(?:longer|please|long|time|timer|worth|from now|exactly)$"
     r"|\b(?:another|more|extra|additional|uh|um|er)(?= )"
 )
-_VAGUE = re.compile(r"\b(?:few|several|or(?! so$))\b|^(?:minutes|hours|days|weeks)$")
+_VAGUE = re.compile(r"\b(?:few|several|(?<=\d )to|or(?! so$))\b|^(?:minutes|hours|days|weeks)$")
 """Matches words that give no exact duration, and units in the plural without a number."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -145,7 +145,7 @@ def durations(code: str) -> Durations:
 
 def seconds(words: str, *, bare_minutes: bool = False) -> float | None:
     """Return an English duration in seconds, or None if the words are anything else, or give no
-    exact duration ("a few minutes", "five or ten minutes").
+    exact duration ("a few minutes", "five or ten minutes", "five to ten minutes").
 
     Args:
         bare_minutes: whether a number alone counts minutes, as in an answer to "For how long?".

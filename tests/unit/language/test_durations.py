@@ -56,6 +56,7 @@ def test_a_duration_is_read(words: str, wanted: int) -> None:
     [
         *("", "1:30", "20", "twenty", "minutes", "a few minutes", "several hours", "a while"),
         *("five or ten minutes", "10 minutes 5 minutes", "30 seconds 2 minutes", "0 minutes"),
+        *("five to ten minutes", "an hour to 2 hours", "seven to eight hours"),
         *("nine thousand weeks", "to the oven", "an hour ago", "half", "ten minutes eggs"),
         *("minutes " * 1000, "1 " * 1000, "a hundred " * 1000 + "minutes", "1" * 5000 + " minutes"),
     ],
