@@ -17,6 +17,8 @@ _COUNTS = {"a few": "3", "few": "3", "several": "4", "couple of": "2", "couple":
 _NUMERIC = re.compile(
     r"(?<![\d/.-])(?P<a>\d{1,4})[-/.](?P<b>\d{1,2})[-/.](?P<c>\d{4}|\d{2})(?![\d/-]|\.\d)"
 )
+_SHORTENED = re.compile(r"(?<=\w )['’](\d\d)\b(?!['’])")
+"""A year without its century: "May '26"."""
 _SHORT = r"(?:oh|o|0) \d|\d\d"
 _LISTED = re.compile(rf"(\d\d?) (\d\d?) ((?:19|20) ?(?:{_SHORT})|{_SHORT})")
 _DAY = r"[0-3]?\d(?:th)?"
@@ -33,7 +35,9 @@ _MONTH_BY_NUMBER = re.compile(
 )
 _RANK = re.compile(
     rf"(?P<before>\b(?:the|on|{DAYS}|{MONTH}) )?\b(?P<day>\d+)th\b"
-    rf"(?! (?:{DAYS}|weekend|week|half))(?P<after> (?:(?:of )?(?:{MONTH})|of \w+ month)\b)?"
+    rf"(?! (?:{DAYS}|weekend|week|half))"
+    rf"(?! (?:day|month|year|time)\b(?! (?:of (?:{MONTH})|before|after)\b))"
+    rf"(?P<after> (?:(?:of )?(?:{MONTH})|of \w+ month)\b)?"
 )
 
 
@@ -49,6 +53,7 @@ def in_one_spelling(words: str, today: date, *, past: bool, listed: bool) -> str
         ValueError: if a date in digits is none.
     """
     said = _NUMERIC.sub(lambda found: _numeric(found, today, past=past), words)
+    said = _SHORTENED.sub(lambda found: str(_year(found[1], today, past=past)), said)
     said = re.sub(r"\b(?:then|um|uh|er|like|say)\b", " ", plain(said))
     said = re.sub(rf"\bthis (?:{_PARTS})\b|\btonight\b", "today", said)
     said = re.sub(r"\blast night\b", "yesterday", said)

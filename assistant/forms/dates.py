@@ -17,11 +17,13 @@ from assistant.language.spoken_times import ordinal_words_of
 from assistant.language.word_lists import words_of
 
 _UNIT = "(?P<unit>day|week|fortnight|month|year)s?"
-_AGO = re.compile(
+_AGO = (
     rf"(?:for )?(?:the )?(?:last |past )?(?<!\bin )(?P<count>an?|\d+) {_UNIT}"
-    r"(?: (?P<half>and a half))?(?: ago| back| now)?"
+    r"(?: (?P<half>and a half))?(?: ago| back| now)?(?! from\b)"
 )
 _FULL_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LATER_MONTHS = 2
+"""Number of months of a season after its first."""
 _STEPS = {"last": -1, "this": 0, "next": 1}
 NEAR = 300
 """Up to this many days away, a date is spoken without its year."""
@@ -34,9 +36,11 @@ def read_date(
 
     Args:
         today: the day on which the words were said.
-        past: whether a day or a month without a year is the last one, not the next one.
+        past: whether a day or a month without a year is the last one, not the next one. After
+            "since" it always is.
         with_year: whether the words have to name the year.
     """
+    past = past or re.match(r"\W*since\b", words, re.IGNORECASE) is not None
     try:
         said = in_one_spelling(words, today, past=past, listed=with_year)
         if with_year and not re.search(rf"\b{YEAR}\b", said):
@@ -101,7 +105,7 @@ def _whole_day(phrase: Phrase, today: date, past: bool) -> str | None:
 def _since_length(phrase: Phrase, today: date, past: bool) -> str | None:
     """Read "two weeks ago". If the date lies in the past, "for two weeks" means the same. Of months
     and years, only the month or the year is known."""
-    found = phrase.take(_AGO.pattern)
+    found = phrase.take(_AGO)
     if found is None or not (past or found[0].endswith(("ago", "back"))):
         return None
     count = 1 if found["count"].startswith("a") else int(found["count"])
@@ -129,8 +133,14 @@ def _month(phrase: Phrase, today: date, past: bool) -> str | None:
     month = months.index(name) + 1 if name in months else SEASONS[name]
     if found["year"]:
         return f"{found['year']}-{month:02d}"
-    back = past or found["way"] == "last"
-    year = today.year - (month > today.month) if back else today.year + (month < today.month)
+    if found["way"] == "last":
+        year = today.year - (month + (0 if name in months else _LATER_MONTHS) >= today.month)
+    elif found["way"] == "next":
+        year = today.year + (month <= today.month)
+    elif past:
+        year = today.year - (month > today.month)
+    else:
+        year = today.year + (month < today.month)
     return f"{year}-{month:02d}"
 
 

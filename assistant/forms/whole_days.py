@@ -161,11 +161,12 @@ def _week_of(phrase: Phrase, today: date, past: bool) -> date | None:
 
 
 def _by_rank(phrase: Phrase, today: date) -> date | None:
-    """Read "the weekend before last", "the Christmas before last" and "the Thursday after next"."""
+    """Read "the weekend before last", "the Christmas before last" and "the Thursday after next",
+    which is a week after the day that is meant by "next Thursday"."""
     if found := phrase.take(rf"(?:on )?(?:the )?(?P<name>{_NAMED}) before last"):
         return _previous(found["name"], _previous(found["name"], today))
     if found := phrase.take(rf"(?:on )?(?:the )?(?P<name>{_NAMED}) after next"):
-        return today + timedelta(days=(_weekday(found["name"]) - today.weekday() - 1) % 7 + 8)
+        return week_of(today).first + timedelta(days=14 + _weekday(found["name"]))
     if found := phrase.take(rf"(?:the )?(?P<feast>{FEAST}) before last"):
         last = _dated(Phrase(found["feast"]), today - timedelta(days=1), True)
         return last and _dated(Phrase(found["feast"]), last - timedelta(days=1), True)
@@ -245,7 +246,8 @@ def _other(phrase: Phrase, today: date, past: bool) -> date | None:
     if re.search(r"\bthe \d", before):
         days = take_day(Phrase(before), away(today, -2, "month"))
         return max((day for day in days if day <= today), default=None)
-    return days[0] - timedelta(days=7) if "weekend" in before else None
+    moved = "weekend" in before and not re.search(r"\b(?:next|coming)\b", before)
+    return days[0] - timedelta(days=7) if moved else None
 
 
 def _weekday(name: str) -> int:
