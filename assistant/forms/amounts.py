@@ -11,7 +11,10 @@ from assistant.language.numbers import with_digits
 from assistant.language.spoken_numbers import rounded, spoken_number
 
 _NUMBER = re.compile(r"(minus |-)?(\d+(?:\.\d+)?)")
-_HALF = re.compile(r"^(\d+) (?:and )?(?:a )?(half|quarter)\b")
+_HALF = re.compile(r"^(\d{1,3}) (?:and (?:a )?|a )(half|quarter)\b")
+_PART = re.compile(r"^(?:1 )?(half|quarter)\b(?: an?\b)?")
+_PARTS = {"half": "0.5", "quarter": "0.25"}
+_RANGE = re.compile(r"\d ?[-–—] ?[£$€]?\d")
 MOST = 1e12
 """Numbers from here on are a mishearing, or the number of something."""
 FIRST_TEN = 20
@@ -19,10 +22,19 @@ FIRST_TEN = 20
 it may be a height ("five eleven")."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
-_PAIR = re.compile(r"^(\d+) (\d\d?)\b")
-_AND_TENTHS = re.compile(r"^(\d\d) and (\d)\b")
+_PAIR = re.compile(r"^(\d) (\d\d)\b")
+_TENTHS = re.compile(r"^(\d\d\d?) (?:and )?(\d)\b")
 _MONEY_AND_HUNDREDTHS = re.compile(r"^(\d+) ([a-z]+) (\d\d)$")
 _HALF_OF_MANY = re.compile(r"^(\d+) and (?:a )?half (1000(?:000)?)\b")
+_MILLIONS_AND_HALF = re.compile(r"^(\d+)000000 and (?:a )?half\b")
+_UNIT = r"(?: (?P<unit>\w+))?"
+_SCALED = (
+    re.compile(rf"(?P<count>.*(?:\bpoint\b|\d\.\d).*) (?P<scale>hundred|thousand|million){_UNIT}"),
+    re.compile(rf"(?:(?P<count>.+) )?(?P<scale>grand|dozen){_UNIT}"),
+    re.compile(rf"(?P<count>.*\d|.+(?= )) ?(?P<scale>k){_UNIT}"),
+)
+"""Match a number whose last word multiplies all of it: "one point five million", "ten grand"."""
+_TIMES = {"hundred": 100, "thousand": 1000, "million": 10**6, "grand": 1000, "k": 1000, "dozen": 12}
 _DEGREE = re.compile(r"°|\bdegrees?\b")
 
 
@@ -66,7 +78,10 @@ def names_unit(slot: Slot, words: str) -> bool:
 
 
 def _value(slot: Slot, words: str) -> Fraction | None:
+    if _RANGE.search(words):
+        return None
     said = _MONEY.sub(" ", re.sub(r"(?<=\d),(?=\d{3}\b)", "", words))
+    said = re.sub(r"(?<!\S)[-−](?=\d)", "minus ", said)
     said = stripped(said.replace("-", " ")).lower()
     if is_phrase(said, "none") or said == "nought":
         return Fraction(0)
@@ -74,16 +89,31 @@ def _value(slot: Slot, words: str) -> Fraction | None:
     length = _duration(said, unit) if unit and unit.dimension == "time" else None
     if length is not None:
         return length
+    if found := _scaled(said, unit):
+        count = _counted(slot, f"{found['count'] or 'one'} {found['unit'] or ''}", unit)
+        return None if count is None else count * _TIMES[found["scale"]]
+    return _counted(slot, said, unit)
+
+
+def _counted(slot: Slot, said: str, unit: Unit | None) -> Fraction | None:
     said = _without_maximum(slot, " ".join(with_digits(said.split(), lone=True)))
     said = _DIGITS.sub(lambda found: f"{found[1]}.{found[2].replace(' ', '')}", said)
-    said = _joined(slot, said)
-    said = _HALF.sub(lambda found: found[1] + (".5" if found[2] == "half" else ".25"), said)
-    said = "0.5" if said in ("half", "half a") else said
+    said = _joined(slot, said, unit)
+    said = _HALF.sub(lambda found: found[1] + _PARTS[found[2]][1:], said)
+    said = _PART.sub(lambda found: _PARTS[found[1]], said)
     found = _NUMBER.match(said)
     if found is None:
         return None
     value = Fraction(found[2]) * (-1 if found[1] else 1)
     return _in_unit(value, said[found.end() :], unit, slot)
+
+
+def _scaled(said: str, unit: Unit | None) -> re.Match[str] | None:
+    """Match a number whose last word multiplies all of it. "Five k" is five kilometres if a length
+    is asked for."""
+    found = next((found for each in _SCALED if (found := each.fullmatch(said))), None)
+    lengths = found is not None and found["scale"] == "k" and unit and unit.dimension == "length"
+    return None if lengths else found
 
 
 def _asked_unit(slot: Slot) -> str:
@@ -93,21 +123,24 @@ def _asked_unit(slot: Slot) -> str:
     return next((each for each in words if each in known and each == known[each].plural), "")
 
 
-def _joined(slot: Slot, said: str) -> str:
+def _joined(slot: Slot, said: str, unit: Unit | None) -> str:
     """Join the parts of a number that people leave apart: "one eighty" is 180, "three oh five" 305,
-    a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, and "two and a half
-    thousand" 2,500."""
+    a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, "two and a half
+    thousand" 2,500, and "a million and a half" 1,500,000. "One thirty" may be an hour and thirty
+    minutes, so it is left."""
     said = re.sub(r"^(\d) (?:oh|o|0) (?=\d\b)", r"\g<1>0", said)
     if found := _HALF_OF_MANY.match(said):
         value = (2 * int(found[1]) + 1) * int(found[2]) // 2
         return f"{value}{said[found.end() :]}"
+    said = _MILLIONS_AND_HALF.sub(r"\g<1>500000", said)
     if found := _MONEY_AND_HUNDREDTHS.match(said):
         named = units().get(found[2])
         return f"{found[1]}.{found[3]} {found[2]}" if named and named.dimension == MONEY else said
+    if _DEGREE.search(slot.unit):
+        return _TENTHS.sub(r"\1.\2", said)
     pair = _PAIR.match(said)
-    if _DEGREE.search(slot.unit) and (pair := _AND_TENTHS.match(said) or pair):
-        return f"{pair[1]}.{pair[2]}{said[pair.end() :]}"
-    if pair and len(pair[1]) == 1 and int(pair[2]) >= FIRST_TEN:
+    may_be_time = unit is not None and unit.dimension == "time" and pair and pair[0] == said
+    if pair and int(pair[2]) >= FIRST_TEN and not may_be_time:
         return f"{pair[1]}{pair[2]}{said[pair.end() :]}"
     return said
 
@@ -134,6 +167,8 @@ def _in_unit(value: Fraction, after: str, unit: Unit | None, slot: Slot) -> Frac
         return value
     said = units().get(name)
     if said is None:
+        if _DEGREE.search(slot.unit.lower()) and _DEGREE.fullmatch(name):
+            return value
         scale = _DEGREE.search(slot.unit.lower()) and units().get(_DEGREE.sub("", name).strip())
         return value if scale and scale.dimension == "temperature" else None
     if unit is None:
