@@ -181,7 +181,8 @@ def _meant_for_another(
     form: Form, slot: Slot, seen: ReadSlot, said: str, today: date
 ) -> Iterator[Proposal]:
     """Yield the value of the only other slot to which words belong that are none of this slot: a
-    day, if a time was asked for, or a number with its unit."""
+    day, if a time was asked for, or a number with its unit. All of the words must be the value: "in
+    about ten days" has no time in it."""
     marked = _joined(said, seen.words)
     if slot.type not in MEASURED or _act(slot, seen) is not SlotAct.VALUE or not marked:
         return
@@ -190,7 +191,7 @@ def _meant_for_another(
     for each in form.slots:
         counts = each.type is SlotType.NUMBER and names_unit(each, " ".join(words))
         if each.type is not slot.type and (counts or each.type in (SlotType.DATE, SlotType.TIME)):
-            value = _value(each, words, today)
+            value = read(each, " ".join(words), today)
             fits += [(each, value)] if value not in (None, UNKNOWN) else []
     if len(fits) == 1:
         [(other, value)] = fits

@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
 
 from assistant.forms.definition import Slot, SlotType
-from assistant.forms.values import UNKNOWN, Value, read
+from assistant.forms.values import HOURS, UNKNOWN, Value, read
+from assistant.forms.wording import names_rank
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.days import DAYS, FEAST
 from assistant.language.measures import units
@@ -24,18 +27,40 @@ _BASE = re.compile(
 )
 _BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
 """After a day of `_BASE`, it means a day beside another: "the Sunday after the concert"."""
+_RANKED = re.compile(r"\s+(?:day|week|month|year|time|half|one|option|birthday)s?\b", re.IGNORECASE)
+"""After a rank, it means one of several things, no day of a month: "the second year of school"."""
+_CLOCK = re.compile(r"\s+(?:past|o'?clock|[ap]\.?m)\b", re.IGNORECASE)
+"""After a number, it is a time; a time, or a number, ends behind it."""
+_NOT = re.compile(r"\b(?:not|except)(?: (?:on|at|the|this|next|in|for))*\s*\Z", re.IGNORECASE)
+"""Before a value that is not meant."""
+_OR = re.compile(r"\s*,?\s*\b(?:or|to)(?: (?:maybe|perhaps|even|on|at|the|a))*\s*", re.IGNORECASE)
+"""Between two values of which only one is meant, or neither."""
 _TIME_JOINS = "half quarter past to at in the a and o'clock oclock before after around about"
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
 def values_in(slot: Slot, text: str, today: date) -> list[Value]:
-    """Return the numbers, dates or times in a text, in their order, for a slot of that type."""
+    """Return the numbers, dates or times in a text, in their order, for a slot of that type. There
+    are none if they are alternatives ("six or seven", "Monday to Friday")."""
     if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
         return []
-    return list(_read_runs(slot, text, today))
+    if slot.type is SlotType.TIME and HOURS.search(text):
+        return []
+    found = list(_read_runs(slot, text, today))
+    if any(_OR.fullmatch(text, one.end, two.start) for one, two in pairwise(found)):
+        return []
+    return [each.value for each in found if not _NOT.search(text[: each.start])]
 
 
-def _read_runs(slot: Slot, text: str, today: date) -> Iterator[Value]:
+class _Found(NamedTuple):
+    """A value, and its words [start, end) of the text."""
+
+    value: Value
+    start: int
+    end: int
+
+
+def _read_runs(slot: Slot, text: str, today: date) -> Iterator[_Found]:
     vocabulary, core = _vocabulary(slot.type)
     run: list[re.Match[str]] = []
     for word in [*_WORD.finditer(text), None]:
@@ -49,7 +74,7 @@ def _read_runs(slot: Slot, text: str, today: date) -> Iterator[Value]:
 
 def _best(
     slot: Slot, text: str, run: list[re.Match[str]], core: re.Pattern[str], today: date
-) -> Iterator[Value]:
+) -> Iterator[_Found]:
     """Yield the longest part of a run that is a value. Only words that carry none are left out."""
     if not any(core.fullmatch(each[0].lower()) for each in run):
         return
@@ -60,12 +85,21 @@ def _best(
             if not part or any(core.fullmatch(each[0].lower()) for each in left):
                 continue
             words = text[part[0].start() : part[-1].end()]
-            if _BASE.search(text[: part[-1].end()]) and _BESIDE.match(text, part[-1].end()):
+            if _goes_on(slot, text, part[-1].end()):
                 continue
             value = read(slot, words, today)
             if value is not None and value != UNKNOWN:
-                yield value
+                yield _Found(value, part[0].start(), part[-1].end())
                 return
+
+
+def _goes_on(slot: Slot, text: str, end: int) -> bool:
+    """Return whether the words after `end` give those before it another meaning."""
+    if slot.type is not SlotType.DATE:
+        return _CLOCK.match(text, end) is not None
+    before = text[:end]
+    beside = _BASE.search(before) and _BESIDE.match(text, end)
+    return bool(beside or (names_rank(before.split()[-1]) and _RANKED.match(text, end)))
 
 
 @cache
@@ -82,7 +116,7 @@ def _vocabulary(kind: SlotType) -> tuple[re.Pattern[str], re.Pattern[str]]:
         core = rf"(?:{number}|noon|midday|midnight|minutes)(?: ?[ap]m)?"
         return _with(core, r"[ap]\.?m\.?|morning|afternoon|evening|night|tonight", _TIME_JOINS)
     named = one_of(re.escape(each) for each in units() if " " not in each)
-    core = rf"(?:{number}|half|hour)(?:{named})?|{named}"
+    core = rf"(?:{number}|half|hour|k|grand|dozen)(?:{named})?|{named}"
     return _with(core, "degrees?", _NUMBER_JOINS)
 
 

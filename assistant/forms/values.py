@@ -13,7 +13,7 @@ from typing import Final
 from assistant.forms.amounts import read_number, spoken_value, unit_beside
 from assistant.forms.dates import is_date, read_date, shown_date, spoken_date
 from assistant.forms.definition import Slot, SlotType
-from assistant.forms.wording import is_phrase, plain, stripped
+from assistant.forms.wording import is_phrase, names_rank, plain, stripped
 from assistant.language.clock_times import clock_time
 from assistant.language.days import plain as in_one_spelling
 from assistant.language.durations import seconds
@@ -28,6 +28,8 @@ UNKNOWN: Final = "unknown"
 LONGEST_TEXT = 300
 """Maximum number of characters of a text or of an item."""
 MOST_ITEMS = 60
+HOURS = re.compile(r"\bfrom (?!(?:a )?quarter\b).*\b(?:to|till?|until)\b", re.IGNORECASE)
+"""Matches a range of hours, which isn't the time before an hour: "from five to six"."""
 FIRST_HOUR = 7
 """An hour before this, without a half of the day, is in the afternoon."""
 
@@ -127,7 +129,7 @@ def shown(slot: Slot, value: Value) -> str:
 
 def _time(words: str) -> str | None:
     said = in_one_spelling(stripped(words))
-    if seconds(said) is not None:
+    if seconds(said) is not None or names_rank(said) or HOURS.search(words):
         return None
     said = re.sub(r"\bexactly\b|(?<=\w)ish\b|\bish\b", " ", said)
     said = re.sub(r"\bfive and twenty\b", "twenty five", said)

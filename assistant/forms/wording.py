@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from assistant.language.numbers import one_of
+from assistant.language.numbers import one_of, ordinals
 from assistant.language.word_lists import language_data
 
 _MARKS = ' \t.,;:!?…"“”—–-'
@@ -31,6 +31,16 @@ def stripped(words: str) -> str:
 def is_phrase(words: str, name: str) -> bool:
     """Return whether words are one of a list's phrases."""
     return plain(words) in _phrases(name)
+
+
+def names_rank(words: str) -> bool:
+    """Return whether one of the words is a rank ("third", "3rd"). Ranks number days, not hours."""
+    return _rank().search(words) is not None
+
+
+@cache
+def _rank() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{one_of(ordinals())}|\d+(?:st|nd|rd|th))\b", re.IGNORECASE)
 
 
 @cache

@@ -147,7 +147,59 @@ def test_a_day_that_is_over_is_read_whatever_is_asked_for(words: str, value: str
     assert read_date(words, TODAY, past=True) == value
 
 
-@pytest.mark.parametrize("words", ["tomorrow", "tomorrow week", "a week on Monday", "in two weeks"])
+@pytest.mark.parametrize(
+    ("words", "to_come", "over"),
+    [
+        ("last November", "2025-11", "2025-11"),
+        ("next November", "2027-11", "2027-11"),
+        ("next March", "2027-03", "2027-03"),
+        ("last autumn", "2025-09", "2025-09"),
+        ("last spring", "2026-03", "2026-03"),
+        ("next Saturday", "2026-11-28", None),
+        ("the Saturday after next", "2026-12-05", "2026-12-05"),
+        ("the weekend after next", "2026-12-05", "2026-12-05"),
+    ],
+)
+def test_the_last_and_the_next_one_are_never_the_one_that_is_now(
+    words: str, to_come: str | None, over: str | None
+) -> None:
+    assert read_date(words, TODAY) == to_come
+    assert read_date(words, TODAY, past=True) == over
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("since March", "2026-03"),
+        ("Since the third", "2026-11-03"),
+        ("since Christmas", "2025-12-25"),
+        ("since two weeks ago", "2026-11-04"),
+    ],
+)
+def test_what_has_lasted_since_a_date_began_in_the_past(words: str, value: str) -> None:
+    assert read_date(words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("May '01", "2001-05"), ("the summer of ’69", "1969-06"), ("May 01", "2026-05-01")],
+)
+def test_a_year_of_two_digits_is_known_by_its_apostrophe(words: str, value: str) -> None:
+    assert read_date(words, TODAY, past=True) == value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tomorrow",
+        "tomorrow week",
+        "a week on Monday",
+        "in two weeks",
+        "three weeks from now",
+        "next weekend",
+        "the coming weekend",
+    ],
+)
 def test_a_day_to_come_is_none_of_the_past(words: str) -> None:
     assert read_date(words, TODAY) is not None
     assert read_date(words, TODAY, past=True) is None
@@ -189,6 +241,9 @@ def test_a_feast_in_the_past_is_the_last_one(words: str, value: str | None) -> N
         "a second",
         "the second one",
         "the second week",
+        "the fifth day",
+        "the third month",
+        "the second year",
         "the first three days",
         "any day in the second half of November",
         "3/5/1980 or 4/5/1980",
@@ -205,6 +260,8 @@ def test_what_names_no_single_day_is_not_read(words: str, past: bool) -> None:
         ("two days later", []),
         ("about a week after he was born", []),
         ("the Friday before", []),
+        ("on my thirtieth birthday", []),
+        ("since the second year of school", []),
         ("on Friday after work", ["2026-11-20"]),
         ("let's say the twentieth", ["2026-11-20"]),
     ],

@@ -163,6 +163,11 @@ def test_several_slots_are_filled_at_once_each_with_its_own_words() -> None:
         ("appointment", "about", "{about: Monday}", {"about": "Monday"}),
         ("medical", "severity", "{severity: last Tuesday}", {"since": "2026-11-10"}),
         ("shopping", "budget", "{budget: about twenty minutes}", {}),
+        ("appointment", "time", "{time: on the fifth}", {"day": "2026-12-05"}),
+        ("appointment", "minutes", "{minutes: five o'clock}", {"time": "17:00"}),
+        ("appointment", "day", "{day: in about ten days}", {}),
+        ("appointment", "day", "{day: two days after the operation}", {}),
+        ("appointment", "day", "{day: ten minutes ago}", {}),
     ],
 )
 def test_words_that_are_no_value_of_their_slot_go_to_the_only_one_that_they_fit(
@@ -178,6 +183,27 @@ def test_not_knowing_is_a_value_of_every_type(slot: str) -> None:
     assert taken("shopping", "transport", "{transport = unknown | skip that}") == {
         "transport": UNKNOWN
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "marked"),
+    [
+        ("medical", "{severity: six or seven}"),
+        ("medical", "{temperature: thirty-seven to thirty-eight}"),
+        ("shopping", "{budget: fifty or maybe sixty}"),
+        ("appointment", "{minutes: twenty to thirty}"),
+        ("appointment", "{day: Monday or Tuesday}"),
+        ("appointment", "{day: Monday to Friday}"),
+        ("appointment", "{day: not on Monday}"),
+        ("appointment", "{time: five or six}"),
+        ("appointment", "{time: any time from five to six}"),
+        ("appointment", "{time: twenty past}"),
+    ],
+)
+def test_none_of_several_values_is_picked_and_none_that_is_not_meant(
+    form: str, marked: str
+) -> None:
+    assert taken(form, "", marked) == {}
 
 
 # -- lists ------------------------------------------------------------------------------------

@@ -125,6 +125,22 @@ def test_a_date_to_come_is_the_next_one(words: str, value: str | None) -> None:
         ("shopping.budget", "two hundred and fifty", 250),
         ("shopping.budget", "between fifty and sixty", None),
         ("shopping.budget", "fifty kilometres", None),
+        ("shopping.budget", "one point five million", 1_500_000),
+        ("shopping.budget", "a million and a half", 1_500_000),
+        ("shopping.budget", "a thousand and a half", None),
+        ("shopping.budget", "ten grand", 10_000),
+        ("shopping.budget", "5k pounds", 5000),
+        ("shopping.budget", "two dozen", 24),
+        ("shopping.budget", "half a dozen", 6),
+        ("shopping.budget", "one half", 0.5),
+        ("shopping.budget", "50-60", None),
+        ("shopping.budget", "-5", None),
+        ("medical.temperature", "38°", 38),
+        ("medical.temperature", "a hundred and one point two", 101.2),
+        ("medical.temperature", "thirty-seven thirty-eight", None),
+        ("appointment.minutes", "five to ten minutes", None),
+        ("appointment.minutes", "one thirty", None),
+        ("appointment.minutes", "one twenty minutes", 120),
     ],
 )
 def test_a_number_is_read_with_its_unit(name: str, words: str, value: float | None) -> None:
@@ -142,6 +158,16 @@ def test_a_number_without_a_unit_is_in_the_one_that_the_question_asks_for(
     assert read(stay, words, TODAY) == value
     age = stay.model_copy(update={"ask": "How many years old is it?"})
     assert read(age, "forty-seven years", TODAY) == 47
+
+
+def test_a_minus_sign_is_read_as_the_word_is() -> None:
+    outside = slot_of("number", unit="degrees")
+    assert read(outside, "-5", TODAY) == read(outside, "minus five", TODAY) == -5
+
+
+def test_a_k_is_a_thousand_unless_a_length_is_asked_for() -> None:
+    assert read(slot_of("number", unit="people"), "five k people", TODAY) == 5000
+    assert read(slot_of("number", unit="kilometres"), "five k", TODAY) == 5
 
 
 def test_another_unit_of_the_same_dimension_is_converted() -> None:
@@ -169,6 +195,9 @@ def test_another_unit_of_the_same_dimension_is_converted() -> None:
         ("in the morning", None),
         ("twenty minutes", None),
         ("three or four", None),
+        ("the fifth", None),
+        ("from five to six", None),
+        ("from quarter to six", "17:45"),
     ],
 )
 def test_a_time_of_day_is_read(words: str, value: str | None) -> None:
