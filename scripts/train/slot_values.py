@@ -91,7 +91,7 @@ class Values:
         return replace(lesson, said=said, marks=(*moved, more))
 
     def foreign(self, form: Form, slots: Sequence[Slot], chance: Random) -> list[Slot]:
-        """Return a slot of another form, of a type that these slots don't have."""
+        """Return a slot of another form, of a type that this form doesn't have."""
         types = {each.type for each in form.slots}
         names = {each.name for each in slots}
         drawn = [chance.choice(self._slots) for _ in range(3)]
