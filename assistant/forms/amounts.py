@@ -80,8 +80,8 @@ def names_unit(slot: Slot, words: str) -> bool:
 def _value(slot: Slot, words: str) -> Fraction | None:
     if _RANGE.search(words):
         return None
-    said = _MONEY.sub(" ", re.sub(r"(?<=\d),(?=\d{3}\b)", "", words))
-    said = re.sub(r"(?<!\S)[-−](?=\d)", "minus ", said)
+    said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", words)
+    said = _MONEY.sub(" ", re.sub(r"(?<!\S)[-−](?=[£$€]?\d)", "minus ", said))
     said = stripped(said.replace("-", " ")).lower()
     if is_phrase(said, "none") or said == "nought":
         return Fraction(0)

@@ -163,6 +163,7 @@ def test_a_number_without_a_unit_is_in_the_one_that_the_question_asks_for(
 def test_a_minus_sign_is_read_as_the_word_is() -> None:
     outside = slot_of("number", unit="degrees")
     assert read(outside, "-5", TODAY) == read(outside, "minus five", TODAY) == -5
+    assert read(slot_of("number"), "-£5", TODAY) == -5
 
 
 def test_a_k_is_a_thousand_unless_a_length_is_asked_for() -> None:
