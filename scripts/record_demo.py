@@ -1,7 +1,7 @@
 """Makes the included demo: a real conversation between a synthesised voice and real models.
 
 The memory contains what somebody said on other days. The assistant is asked to do three things.
-Then it is asked a question, interrupted, told to forget, and asked again. Writes
+Then it is asked a question, interrupted, told to remember and to forget, and asked again. Writes
 data/recordings/demo.jsonl after some minutes. The speaker and everything they say are invented.
 """
 
@@ -48,12 +48,13 @@ STORY_S = 11.0
 TALK: tuple[tuple[float | str, ...], ...] = (
     (15.0, "Set a timer for five minutes."),
     (0.3, "Add milk, eggs and bread to my shopping list."),
-    (0.3, "What is fifteen percent of two hundred and forty?"),
+    (0.3, "What is seventeen times twenty-three?"),
     (0.3, "Where did my sister move to?"),
     (0.3, STORY, STORY_S, "Okay, wait. What does my dog love to do in the park?"),
-    (0.3, "The code of my garage is four two seven."),
+    (0.3, "Remember that my parking space is number forty-two."),
     (0.3, "Forget that."),
-    (0.3, "What is the code of my garage?"),
+    (0.3, "Undo that."),
+    (0.3, "What number is my parking space?"),
 )
 """Recordings, each of silence (in seconds) and words; each is played when the previous one has been
 answered. During the first silence, the memories are read."""

@@ -26,7 +26,7 @@ SURE_UNASKED = 0.65
 """another one that is empty or not known,"""
 SURE_TO_CHANGE = 0.7
 """and another one that has a value."""
-SURE_ALONE = 0.85
+SURE_ALONE = 0.92
 """Least probability with which an utterance only answers, so that the language model need not. Of
 ordinary talk, a few in a hundred pass for an answer with less."""
 MOST_WORDS = 50
