@@ -15,7 +15,8 @@ from models.encoder.preparation import main
 from models.encoder.slots import HEADS, OnnxSlotReader, read_slot_heads
 from models.interfaces import DescribedSlot
 from scripts import train_slots
-from scripts.train.slot_lessons import read_lessons, sample
+from scripts.train.slot_lessons import read_lessons
+from scripts.train.slot_samples import sample
 
 pytestmark = [
     pytest.mark.real,
