@@ -20,12 +20,8 @@ from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
-SURE = 0.6
-"""Least probability with which the slot that was asked for is filled,"""
-SURE_UNASKED = 0.65
-"""another one that is empty or not known,"""
-SURE_TO_CHANGE = 0.7
-"""and another one that has a value."""
+SURE = 0.7
+"""Least probability with which a slot is filled or changed."""
 SURE_ALONE = 0.92
 """Least probability with which an utterance only answers, so that the language model need not. Of
 ordinary talk, a few in a hundred pass for an answer with less."""
@@ -102,7 +98,7 @@ class FormReader:
         given: list[Proposal] = []
         surest = 0.0
         for slot, seen in zip(form.slots, found.slots, strict=True):
-            if _sure(slot, seen, filled, asked):
+            if _certainty(slot, seen) >= SURE:
                 new = [*self._proposals(slot, seen, filled.get(slot.name), said, today)]
                 new = new or [*_meant_for_another(form, slot, seen, said, today)]
                 given += new
@@ -211,15 +207,6 @@ def _acts(slot: Slot) -> tuple[SlotAct, ...]:
             return SlotAct.VALUE, SlotAct.EMPTY, SlotAct.UNKNOWN
         case _:
             return SlotAct.VALUE, SlotAct.UNKNOWN
-
-
-def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
-    if slot.name == asked:
-        least = SURE
-    else:
-        empty = filled.get(slot.name, UNKNOWN) == UNKNOWN
-        least = SURE_UNASKED if empty else SURE_TO_CHANGE
-    return _certainty(slot, seen) >= least
 
 
 def _certainty(slot: Slot, seen: ReadSlot) -> float:
