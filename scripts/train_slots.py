@@ -1,10 +1,10 @@
 """Trains an encoder to read what an utterance gives to the slots of a form.
 
-Learns on the dialogues in `data/training/form_dialogues.jsonl`, and on ordinary talk, which gives
-nothing to a form. A low-rank adapter (LoRA) of all layers of the published encoder is trained, with
-small layers above it. They are written to FOLDER in peft's format; `models/catalogue.toml` names
-the adapters in use. The published model must have been pulled. Uses a graphics processor if there
-is one.
+Learns on the dialogues in `data/training/form_dialogues.jsonl`, and on ordinary talk and commands
+to the assistant, which give nothing to a form. A low-rank adapter (LoRA) of all layers of the
+published encoder is trained, with small layers above it. They are written to FOLDER in peft's
+format; `models/catalogue.toml` names the adapters in use. The published model must have been
+pulled. Uses a graphics processor if there is one.
 
 `--judge WRITER` leaves out the dialogues of one writer, and measures on them. The dialogues in
 `data/evaluation` are not read.

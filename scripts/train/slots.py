@@ -17,12 +17,15 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer
 
 from assistant.paths import models_cache
+from data import located
 from models import catalogue
 from models.catalogue import Model
 from models.download.cache import ModelStore
 from models.encoder.slots import ACTS, HEADS, MARKS
 from models.interfaces import SlotAct
 from scripts.common.rows import InputUnusable
+from scripts.common.utterances import TRAINING as INTENTS
+from scripts.common.utterances import read_utterances
 from scripts.train.lora import WEIGHTS, Optimiser, adapted, save_with_heads
 from scripts.train.slot_lessons import Lesson, chatter, plain_choices, read_lessons
 from scripts.train.slot_samples import IGNORED, Sample, batches, sample
@@ -38,6 +41,8 @@ OTHERS = 0.1
 MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
 """Weights of marking tokens, of telling whether more was said, and of the options of choices, which
 are seldom chosen."""
+SHORTEST = 3
+"""Minimum number of words of an utterance that is certainly no answer to a form's question."""
 CHOICES_PER_TALK = 4
 """For so many utterances of ordinary talk, one bare choice is learnt."""
 SMOOTHED = 0.03
@@ -204,6 +209,13 @@ def judged(model: Reader, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str
     }
 
 
+def _said_to_assistants(limit: int | None) -> list[str]:
+    """Commands, and talk that is almost one. Neither answers a form's question, but bare answers to
+    other questions ("yes") do."""
+    found = read_utterances(located(INTENTS))[:limit]
+    return [each.said for each in found if len(each.said.split()) >= SHORTEST and not each.claims]
+
+
 def trained(plan: Plan) -> dict[str, Any]:
     """Train on `data/training`, and write the adapter to `out` if that is given.
 
@@ -218,6 +230,7 @@ def trained(plan: Plan) -> dict[str, Any]:
     if not lessons:
         raise InputUnusable(f"Without the dialogues of {plan.judge}, there is nothing to learn.")
     talk = [text for name in FILES for each in read_pairs(name, plan.limit) for text in each.texts]
+    talk += _said_to_assistants(plan.limit)
     store = ModelStore(models_cache(), catalogue.read())
     published = store.catalogue.get(plan.encoder)
     folder = str(store.location(plan.encoder))
