@@ -22,7 +22,7 @@ from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
 SURE = 0.7
 """Least probability with which a slot is filled or changed."""
-SURE_ALONE = 0.92
+SURE_ALONE = 0.8
 """Least probability with which an utterance only answers, so that the language model need not. Of
 ordinary talk, a few in a hundred pass for an answer with less."""
 MOST_WORDS = 50
@@ -72,6 +72,8 @@ class FormReader:
         """
         if not utterance.strip():
             return NOTHING_FOUND
+        if plain := _plain_answer(form, filled, asked, utterance.strip(), today):
+            return Filling([plain], whole=True)
         self._reader.load()
         values, whole = {**filled}, True
         given: list[Proposal] = []
@@ -171,6 +173,20 @@ class FormReader:
         have = {each: self._lexicon.content_and_numbers(each) for each in items}
         same = [each for each in items if have[each] == wanted]
         return same or [each for each in items if wanted and wanted <= have[each]]
+
+
+def _plain_answer(
+    form: Form, filled: Mapping[str, Value], asked: str, said: str, today: date
+) -> Proposal | None:
+    """Read an utterance that is a value of the slot that was asked for, and nothing else: "no",
+    "on Friday". Any words are a text or an item, so of these only "no idea" and "nothing" are."""
+    slot = form.slot(asked)
+    value = read(slot, said, today) if slot else None
+    if slot is None or value is None or (value == [] and filled.get(asked)):
+        return None
+    if slot.type in (SlotType.TEXT, SlotType.LIST) and value not in (UNKNOWN, []):
+        return None
+    return Proposal(slot.name, value, said)
 
 
 def _meant_for_another(

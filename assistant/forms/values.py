@@ -30,6 +30,8 @@ LONGEST_TEXT = 300
 MOST_ITEMS = 60
 HOURS = re.compile(r"\bfrom (?!(?:a )?quarter\b).*\b(?:to|till?|until)\b", re.IGNORECASE)
 """Matches a range of hours, which isn't the time before an hour: "from five to six"."""
+POLITE = ("please", "thanks", "thank you")
+"""Words that add nothing to "yes" and "no"."""
 FIRST_HOUR = 7
 """An hour before this, without a half of the day, is in the afternoon."""
 
@@ -162,7 +164,13 @@ def _part_of(hour: int) -> str:
 
 
 def _bool(words: str) -> bool | None:
-    return next((answer == "yes" for answer in ("yes", "no") if is_phrase(words, answer)), None)
+    """Read "no", "no, I don't" and "no, thanks"."""
+    first, _, more = plain(words).partition(" ")
+    for answer in ("yes", "no"):
+        twice = is_phrase(first, answer) and (more in POLITE or is_phrase(more, answer))
+        if is_phrase(words, answer) or twice:
+            return answer == "yes"
+    return None
 
 
 def _choice(slot: Slot, words: str) -> str | None:
