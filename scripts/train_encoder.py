@@ -68,12 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_number(parser, "--limit", None, "use only N utterances of each file")
     add_number(parser, "--seed", 0, "seed of the order", least=0)
-    parser.add_argument(
-        "--half",
-        action="store_true",
-        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
-        "otherwise slower",
-    )
+    program.add_half(parser)
     return program.run(work, parser.parse_args(arguments))
 
 

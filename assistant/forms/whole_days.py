@@ -8,7 +8,7 @@ import re
 from datetime import date, timedelta
 
 from assistant.forms.date_spelling import YEAR
-from assistant.language.calendar import MONTHS, WEEKDAYS, nth_weekday, week_of
+from assistant.language.calendar import MONTHS, nth_weekday, week_of
 from assistant.language.days import (
     DAYS,
     FEAST,
@@ -18,6 +18,7 @@ from assistant.language.days import (
     away,
     take_day,
     take_past_day,
+    weekday_of,
 )
 
 _NAMES = "|".join((DAYS, *SHORT_DAYS))
@@ -252,9 +253,8 @@ def _other(phrase: Phrase, today: date, past: bool) -> date | None:
 
 def _weekday(name: str) -> int:
     """Return the number of a weekday. A week begins on Monday, a weekend on Saturday."""
-    names = [each.lower() for each in WEEKDAYS]
-    begins = {"week": 0, "weekend": 5, **SHORT_DAYS}
-    return names.index(name) if name in names else begins[name]
+    begins = {"week": 0, "weekend": 5}
+    return begins[name] if name in begins else weekday_of(name)
 
 
 def _count(words: str) -> int:

@@ -149,7 +149,7 @@ def take_past_day(phrase: Phrase, today: date) -> list[date]:
     if phrase.take("yesterday"):
         return [today - timedelta(days=1)]
     if found := phrase.take(rf"(?:on )?last ({DAYS})"):
-        back = (today.weekday() - _weekday(found[1]) - 1) % 7 + 1
+        back = (today.weekday() - weekday_of(found[1]) - 1) % 7 + 1
         return [today - timedelta(days=back)]
     if found := phrase.take(r"(an?|\d+) (day|week|fortnight|month|year)s? ago"):
         return [away(today, -_count(found[1]), found[2])]
@@ -194,7 +194,8 @@ def _count(word: str | None) -> int:
     return int(word) if word and word.isdigit() else 2 if word and "couple" in word else 1
 
 
-def _weekday(word: str) -> int:
+def weekday_of(word: str) -> int:
+    """Return the number of a weekday in lower case, which may be short; Monday is 0."""
     names = [name.lower() for name in WEEKDAYS]
     return names.index(word) if word in names else SHORT_DAYS[word]
 
@@ -206,7 +207,7 @@ def _in_days(days: int) -> Days:
 def _coming(found: re.Match[str], today: date) -> list[date]:
     """Read "Friday", "this Friday", "next Friday" and "Friday next week". "Next Friday" is in the
     next calendar week."""
-    wanted = _weekday(found["weekday"])
+    wanted = weekday_of(found["weekday"])
     if (found["way"] or "") == "next" or found.groupdict().get("week"):
         return [today + timedelta(days=7 - today.weekday() + wanted)]
     day = today + timedelta(days=(wanted - today.weekday()) % 7)
@@ -222,7 +223,7 @@ def _weeks_on(found: re.Match[str], today: date) -> list[date]:
     if base in ("today", "tomorrow", "now"):
         start = today + timedelta(days=int(base == "tomorrow"))
     else:
-        start = today + timedelta(days=(_weekday(base) - today.weekday() - 1) % 7 + 1)
+        start = today + timedelta(days=(weekday_of(base) - today.weekday() - 1) % 7 + 1)
     return [start + timedelta(days=days * count)]
 
 
@@ -243,7 +244,7 @@ def _dated(found: re.Match[str], today: date) -> Iterator[date]:
             at = date(each, month, day)
         except ValueError:  # 29 February
             continue
-        if named is None or at.weekday() == _weekday(named):
+        if named is None or at.weekday() == weekday_of(named):
             yield at
 
 
@@ -266,7 +267,7 @@ def _of_month(found: re.Match[str], today: date) -> Iterator[date]:
         length = monthrange(month.year, month.month)[1]
         at = month.replace(day=min(day, length))
         fits = day <= length or "day" not in fields
-        if fits and (named is None or at.weekday() == _weekday(named)):
+        if fits and (named is None or at.weekday() == weekday_of(named)):
             yield at
 
 

@@ -70,6 +70,15 @@ def add_number(
     )
 
 
+def add_half(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--half",
+        action="store_true",
+        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
+        "otherwise slower",
+    )
+
+
 def add_training(
     made: argparse.ArgumentParser,
     *,
@@ -93,12 +102,7 @@ def add_training(
     made.add_argument("--rate", type=float, default=rate, metavar="R", help="highest learning rate")
     add_number(made, "--limit", None, limit)
     add_number(made, "--seed", 1, "seed of the order", least=0)
-    made.add_argument(
-        "--half",
-        action="store_true",
-        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
-        "otherwise slower",
-    )
+    add_half(made)
 
 
 def at_least(least: int) -> Callable[[str], int]:

@@ -54,27 +54,15 @@ class Values:
     def day_and_time(self, lesson: Lesson, chance: Random) -> Lesson:
         """Return the utterance with a time after its day, or a day after its time, if the form has
         one slot of each type, and the utterance gives a value to only one of them."""
-        slots = {
-            each: [slot for slot in lesson.form.slots if slot.type is each] for each in PLAIN_TYPES
-        }
-        marks = {
-            each: [
-                mark for mark in lesson.marks if slots[each] and mark.slot == slots[each][0].name
-            ]
-            for each in PLAIN_TYPES
-        }
-        given = [each for each in PLAIN_TYPES if len(marks[each]) == 1]
-        if any(len(each) != 1 for each in slots.values()) or len(given) != 1:
+        slots = [each for each in lesson.form.slots if each.type in PLAIN_TYPES]
+        marks = [each for each in lesson.marks if each.slot in {slot.name for slot in slots}]
+        if {each.type for each in slots} != {*PLAIN_TYPES} or len(slots) != 2 or len(marks) != 1:
             return lesson
-        [beside] = (each for each in PLAIN_TYPES if each not in given)
-        [mark] = marks[given[0]]
+        [mark] = marks
+        [other] = (each for each in slots if each.name != mark.slot)
+        beside = other.type
         words = chance.choice(self._words.get(("", beside), [""]))
-        if (
-            marks[beside]
-            or mark.act is not SlotAct.VALUE
-            or len(words.split()) > MOST_BESIDE
-            or not words
-        ):
+        if mark.act is not SlotAct.VALUE or not 0 < len(words.split()) <= MOST_BESIDE:
             return lesson
         words = words[0].lower() + words[1:] if beside is SlotType.TIME else words
         joint = chance.choice(JOINTS[beside])
@@ -86,7 +74,7 @@ class Values:
             else each
             for each in lesson.marks
         )
-        more = Marked(slots[beside][0].name, SlotAct.VALUE, start, start + len(words))
+        more = Marked(other.name, SlotAct.VALUE, start, start + len(words))
         said = f"{lesson.said[: mark.end]}{joint}{words}{lesson.said[mark.end :]}"
         return replace(lesson, said=said, marks=(*moved, more))
 
