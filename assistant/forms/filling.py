@@ -5,7 +5,7 @@ read the value from these words. So nothing can be made up: a value always follo
 user, and words that give no value of the slot's type fill nothing. English only.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,7 +15,7 @@ from assistant.forms.described import described
 from assistant.forms.proposal import Proposal, Way
 from assistant.forms.spans import values_in
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, UNKNOWN, Value, read, value_words
-from assistant.language.enumerations import parts
+from assistant.language.enumerations import is_amount
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
@@ -161,8 +161,7 @@ class FormReader:
         if gone:
             yield Proposal(slot.name, gone, stretch, Way.REMOVE)
         words = [said[each.start : each.end] for each in marked if not each.removed]
-        new = [_trimmed(item) for each in words for item in parts(each)]
-        new = [each[:LONGEST_TEXT] for each in dict.fromkeys(new) if each][:MOST_ITEMS]
+        new = [each[:LONGEST_TEXT] for each in dict.fromkeys(_things(words))][:MOST_ITEMS]
         if new:
             yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)
 
@@ -274,6 +273,18 @@ def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
         else:
             joined.append(each)
     return joined
+
+
+def _things(words: Iterable[str]) -> list[str]:
+    """Return the items that are marked. One that is only an amount belongs to the item before it:
+    "bin bags, ten rolls"."""
+    found: list[str] = []
+    for each in map(_trimmed, words):
+        if is_amount(each):
+            found[-1:] = [f"{found[-1]}, {each}"] if found else []
+        elif len(each) > 1:
+            found.append(each)
+    return found
 
 
 def _stretch(said: str, words: Sequence[SlotWords]) -> str:

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from assistant.context import sanitised
@@ -117,7 +117,7 @@ class OpenForm:
         content = {
             "form": form.key,
             "title": form.title,
-            "opened": _now(),
+            "opened": microseconds(store.now()),
             "asked": "",
             "closed": False,
             "read": "",
@@ -176,7 +176,7 @@ class OpenForm:
     def resume(self) -> None:
         """Make this the form that was opened last. Blocks."""
         self._asked_for.clear()
-        self._change(opened=_now())
+        self._change(opened=microseconds(self._store.now()))
 
     # -- what it contains -----------------------------------------------------------------------
 
@@ -379,10 +379,6 @@ def _newest(forms: Iterable[OpenForm]) -> OpenForm | None:
     """Return the form that was opened last, with what it contains."""
     found = max(forms, key=lambda each: each.opened, default=None)
     return found if found is not None and found.reload() else None
-
-
-def _now() -> int:
-    return microseconds(datetime.now(UTC))
 
 
 def _shortened(text: str) -> str:

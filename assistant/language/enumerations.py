@@ -75,6 +75,12 @@ def without_amount(part: str) -> str:
     return part[match.end() :] if match else part
 
 
+def is_amount(part: str) -> bool:
+    """Return whether a part only says how much there is of something: "ten rolls", "a bag"."""
+    match = _amount().match(f"{part} of it")
+    return match is not None and match.end() == len(f"{part} of ")
+
+
 def joined(names: Sequence[str], word: str = "and", *, most: int | None = None) -> str:
     """Join names for speech.
 

@@ -44,7 +44,8 @@ class StateStore:
         self._transcript = transcript
         self._user = user
         self._emit = emit
-        self._now = now
+        self.now = now
+        """Returns the current time in UTC, with which entries and changes are stamped."""
         self._hidden: dict[str, HiddenItems] = {}
         self._unreadable: set[str] = set()
         """Ids of the entries that have been logged because no skill could read them."""
@@ -91,7 +92,7 @@ class StateStore:
     ) -> list[Entry]:
         """Return new entries that are not stored yet. `restore` adds them, in one transaction with
         others."""
-        now = self._now()
+        now = self.now()
         return [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
 
     def restore(self, entries: Sequence[Entry]) -> list[Entry]:
@@ -135,7 +136,7 @@ class StateStore:
             exchange: id of the exchange whose words change it.
             logged: whether to keep the earlier content, for `changes`.
         """
-        at = microseconds(self._now())
+        at = microseconds(self.now())
         with self._transcript.writing() as db:
             owned = (self._user, key)
             if logged:
@@ -161,7 +162,7 @@ class StateStore:
         Args:
             contents: id of an entry → its new content.
         """
-        at = microseconds(self._now())
+        at = microseconds(self.now())
         with self._transcript.writing() as db:
             rows = [
                 db.execute(

@@ -76,7 +76,10 @@ class Filler:
         clock = start + timedelta(hours=FIRST_HOUR)
         watching: list[Callable[[Event], None]] = []
         store = StateStore(
-            Transcript.in_ram(), "user", lambda event: [each(event) for each in watching]
+            Transcript.in_ram(),
+            "user",
+            lambda event: [each(event) for each in watching],
+            now=lambda: clock,
         )
         done = Filling(dialogue)
         activity = FormActivity(

@@ -64,6 +64,13 @@ async def test_what_is_in_the_form_at_the_end_is_compared_with_what_should_be(fi
     assert mistakes([done]) == ["1 reason: None, not ['dizzy']"]
 
 
+async def test_a_dialogue_may_take_place_on_any_day(file: Path) -> None:
+    file.write_text(json.dumps(TALK | {"today": "2126-03-20"}), "utf-8")
+    [talk] = read_dialogues(file, LIBRARY, "dev")
+    done = await filler().filled(talk)
+    assert done.values == {"since": "2126-03-17", "severity": 6}
+
+
 async def test_a_language_model_counts_the_tokens_of_what_it_is_shown(file: Path) -> None:
     [talk] = read_dialogues(file, LIBRARY, "dev")
     llm = ScriptedModel()
@@ -111,7 +118,7 @@ def test_unusable_dialogues_are_reported(file: Path, change: dict[str, object]) 
 
 def test_the_shipped_dialogues_are_well_formed() -> None:
     parts = [each.part for each in read_dialogues(located(DATA), LIBRARY, None)]
-    assert parts.count("dev") == parts.count("test") == 6
+    assert parts.count("dev") == 24 and parts.count("test") == 6
     assert parts.count("final") == parts.count("natural") == 12
 
 

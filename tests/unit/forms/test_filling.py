@@ -241,13 +241,19 @@ def changed(marked: str, before: Value | None = None) -> list[tuple[Way, Value]]
 
 def test_each_marked_part_is_an_item() -> None:
     said = "{items: Milk}, {items: eggs}, and {items: the good coffee.} And {items: eggs}."
-    assert changed(said) == [(Way.PUT, ["Milk", "eggs", "good coffee"])]
-    assert changed("{items: Milk and eggs}, {items: bread}") == [
-        (Way.PUT, ["Milk", "eggs", "bread"])
+    assert changed(said) == [(Way.PUT, ["Milk", "eggs", "the good coffee"])]
+    assert changed("{items: Mac and cheese}, {items: bread}") == [
+        (Way.PUT, ["Mac and cheese", "bread"])
     ]
     assert changed("{items: milk} {items: eggs} {items: bread}") == [
         (Way.PUT, ["milk", "eggs", "bread"])
     ]
+
+
+def test_an_amount_alone_belongs_to_the_item_before_it() -> None:
+    said = "{items: Bin bags}, {items: ten rolls}, {items: bread}, {items: two}."
+    assert changed(said) == [(Way.PUT, ["Bin bags, ten rolls", "bread, two"])]
+    assert changed("{items: Two boxes}, {items: a}, {items: tea}") == [(Way.PUT, ["tea"])]
 
 
 def test_items_with_commas_between_them_are_not_cut_at_spaces() -> None:
