@@ -118,7 +118,8 @@ def test_unusable_dialogues_are_reported(file: Path, change: dict[str, object]) 
 
 def test_the_shipped_dialogues_are_well_formed() -> None:
     parts = [each.part for each in read_dialogues(located(DATA), LIBRARY, None)]
-    assert parts.count("dev") == 24 and parts.count("test") == 6
+    assert parts.count("dev") == 24
+    assert parts.count("test") == 6
     assert parts.count("final") == parts.count("natural") == 12
 
 
