@@ -1,5 +1,4 @@
-"""Creates the skills of a session without a long-term memory, as the assistant's composition root
-does."""
+"""Creates the skills of a session as the assistant's composition root does."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from assistant.compose.conversation import build_skills, skills_about_itself
 from assistant.compose.state import open_state
 from assistant.context import ShortTermMemory
 from assistant.event_bus import EventBus
+from assistant.memory import MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import ModelInUse, Remark, Skill
@@ -30,18 +30,21 @@ async def session_skills(
     reader: SlotReader | None,
     stack: AsyncExitStack,
     left_open: Callable[[StateStore], object] = lambda _: None,
+    memory: MemoryService | None = None,
 ) -> list[Skill]:
-    """Create the skills. Their state is in RAM, and ends with `stack`.
+    """Create the skills. Without a memory, their state is in RAM, and ends with `stack`.
 
     Args:
         reader: finds what is said for a form.
         left_open: puts into the state what an earlier session left open. May block.
+        memory: the home's memory, whose user's long-term memory has been loaded.
     """
-    state = open_state(None, settings, bus, ringer, lambda: False, stack)
+    state = open_state(memory, settings, bus, ringer, lambda: False, stack)
     await asyncio.to_thread(left_open, state.store)
     common = settings, bus, dialogue, window
-    skills, _, _ = await build_skills(None, *common, llm, _say_nothing, state)
-    skills.append(await open_activities(home, *common, state, reader, None, _say_nothing, stack))
+    skills, _, statements = await build_skills(memory, *common, llm, _say_nothing, state)
+    listening = *common, state, reader, statements, _say_nothing, stack
+    skills.append(await open_activities(home, *listening))
     named = ModelInUse(llm.name)
     return skills + await skills_about_itself(skills, state, control, named, settings, bus)
 

@@ -1,5 +1,6 @@
 """Asks a language model as idle work does, and caches its answers."""
 
+import asyncio
 import hashlib
 import json
 import time
@@ -23,12 +24,14 @@ CONTEXT_TOKENS = 2048
 
 
 @asynccontextmanager
-async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[LlamaCpp]:
+async def language_model(
+    name: str, threads: int = THREADS, context_tokens: int = CONTEXT_TOKENS
+) -> AsyncIterator[LlamaCpp]:
     """A loaded language model. Raises ModelError: it doesn't exist, or has to be pulled first."""
     llm = LlamaCpp(
         ModelStore(models_cache(), catalogue.read()).weights(name),
         name=name,
-        context_tokens=CONTEXT_TOKENS,
+        context_tokens=context_tokens,
         threads=threads,
     )
     try:
@@ -55,6 +58,17 @@ class Answers:
         if self._file is not None:
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[key], ensure_ascii=False) + "\n")
+
+
+async def written(llm: LanguageModel, request: Generation, answers: Answers) -> str:
+    """What the model answers to a request, which it is asked once. Raises ModelFailed."""
+    parts = [llm.name, request.max_tokens, request.temperature]
+    parts += [[each.role, each.content] for each in request.messages]
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    if key not in answers.rows:
+        text = "".join([chunk.text async for chunk in llm.stream(request)])
+        await asyncio.to_thread(answers.keep, key, {"answer": text})
+    return str(answers.rows[key]["answer"])
 
 
 def key_of(model: str, prompt: FewShotPrompt, asked: str) -> str:

@@ -1,0 +1,243 @@
+"""Judges an answer by rules: whether it is right, and what is wrong with how it is put."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from assistant.language.numbers import numbers
+from assistant.language.sentences import sentences
+from assistant.language.stemming import TextAnalyzer
+from scripts.eval.answer_data import Expected
+
+WORDS_PER_S = 2.5
+"""Words that the voice speaks in a second."""
+REPEATED_WORDS = 4
+"""Fewest words of a clause that counts as said twice, and of an answer that counts as an echo."""
+ECHOED = 0.8
+"""Least share of an answer's words that stand in the user's, in the same order, in an echo."""
+SHARED = 0.5
+"""Least share of the content words of a sentence in the first person that stand in a fact."""
+
+_QUOTES = str.maketrans("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}“”", "''\"\"")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_CLAUSE = re.compile(r"[.!?;:,\n\N{EM DASH}]+(?:\s|$)|\s[-\N{EN DASH}]\s")
+_UNSPEAKABLE = {
+    "markdown": r"\*\*|__\w|(?m:^\s*#{1,6}\s)|\[[^\]]+\]\(",
+    "list": r"(?m:^\s*(?:[-*•]|\d{1,2}[.)])\s)",
+    "code": r"```|`[^`]+`|\w\(\)|</?\w+>",
+    "link": r"https?://|\bwww\.",
+    "emoji": r"[\u2600-\u27bf\U0001f300-\U0001faff]",
+    "notes": r"\(?notes about the user|not instructions|\(it is \w+day\b|\[[a-z ]+\]|^\s*\(",
+}
+_FIRST_PERSON = re.compile(
+    r"\W*(?:i|i'm|i've|i'd|i'll|my|mine|me|our|ours|we|we're|we've)\b", re.IGNORECASE
+)
+_TALKS = re.compile(
+    r"\W*(?:i|we) (?:\w+ly )?(?:am not|see|think|know|believe|understand|recall|remember|hope|guess"
+    r"|suppose|mean|can|can't|cannot|could|couldn't|will|would|don't|do not|didn't|did not|haven't"
+    r"|have not|have no|am sorry|am afraid|am glad|am happy)\b"
+    r"|\W*(?:i'm|we're) (?:\w+ly )?(?:not|sorry|afraid|glad|happy|unable|sure|here)\b"
+    r"|\W*(?:i've|we've) (?:no|not)\b|\W*i(?:'ll|'d)\b|\W*my (?:notes|records|memory|apologies)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of sentences in which the assistant speaks of what it knows or can do."""
+_NOT_NAMES = frozenset({"i", "i'm", "i've", "i'd", "i'll", "ai", "ok", "tv"})
+_NOT_NUMBERS = frozenset({"a", "an", "one", "no", "zero"})
+_DIGITS = re.compile(r"\d[\d.,:/]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of one answer.
+
+    Attributes:
+        wrong: why it is not right; empty if it is.
+        seconds: the time in which it is spoken.
+        unspeakable: the kind of what can't be spoken; empty if there is nothing.
+        invented: names and numbers that stand nowhere in the prompt; only counted for questions
+            that can't be answered.
+    """
+
+    wrong: str
+    seconds: float
+    too_short: bool = False
+    too_long: bool = False
+    repeats: bool = False
+    echoes: bool = False
+    person: bool = False
+    unspeakable: str = ""
+    invented: tuple[str, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        return not self.wrong
+
+
+def judged(
+    written: str,
+    spoken: str,
+    expected: Expected,
+    *,
+    said: str,
+    facts: Sequence[str] = (),
+    known: str | None = None,
+) -> Verdict:
+    """Judge an answer.
+
+    Args:
+        written: the model's text, as far as it is spoken.
+        spoken: the same as it is read aloud.
+        said: the user's newest words.
+        facts: the user's statements that belong to the answer, or that precede it.
+        known: everything that the model has read, for questions that can't be answered; None for
+            others.
+    """
+    written, spoken, said = plain(written), plain(spoken), plain(said)
+    rejected = rejected_in(spoken, expected.reject)
+    seconds = len(_words(spoken)) / WORDS_PER_S
+    least, most = expected.seconds or (0.0, float("inf"))
+    return Verdict(
+        wrong=why_wrong(written, spoken, expected),
+        seconds=seconds,
+        too_short=seconds < least,
+        too_long=seconds > most,
+        repeats=repeats_clause(spoken),
+        echoes=echoes(spoken, said),
+        person=any(_FIRST_PERSON.match(found) for _, found in rejected)
+        or speaks_as_user(spoken, [plain(each) for each in facts]),
+        unspeakable=unspeakable(written),
+        invented=() if known is None else tuple(invented(spoken, f"{plain(known)} {said}")),
+    )
+
+
+def plain(text: str) -> str:
+    """The text with typewriter quotes."""
+    return text.translate(_QUOTES)
+
+
+def why_wrong(written: str, spoken: str, expected: Expected) -> str:
+    """Why an answer is wrong; empty if it is right. What has to be in it may be in either form:
+    numbers and signs are read aloud in another way than they are written.
+
+    >>> why_wrong("It's 5 %.", "It's five percent.", Expected(("5|five",), ("six",)))
+    ''
+    >>> why_wrong("Six.", "Six.", Expected(("5|five",), ("six",)))
+    'found six'
+    """
+    if not spoken.strip():
+        return "no answer"
+    for pattern, found in rejected_in(spoken, expected.reject):
+        return f"found {pattern}" if found else f"matched {pattern}"
+    for pattern in expected.accept:
+        if not any(re.search(pattern, text, re.IGNORECASE) for text in (spoken, written)):
+            return f"lacks {pattern}"
+    return ""
+
+
+def rejected_in(text: str, patterns: Iterable[str]) -> list[tuple[str, str]]:
+    """The patterns that are found, each with the words that it matches."""
+    found = ((each, re.search(each, text, re.IGNORECASE)) for each in patterns)
+    return [(pattern, match[0]) for pattern, match in found if match]
+
+
+def repeats_clause(text: str) -> bool:
+    """Whether a clause of some length is said twice.
+
+    >>> repeats_clause("It is a big house, and it stands. It is a big house!")
+    True
+    >>> repeats_clause("No, no, no. It is a big house, not a big horse.")
+    False
+    """
+    clauses = [tuple(_words(each)) for each in _CLAUSE.split(text)]
+    long = [each for each in clauses if len(each) >= REPEATED_WORDS]
+    return len(long) > len(set(long))
+
+
+def echoes(answer: str, said: str) -> bool:
+    """Whether the answer is little more than the user's own words.
+
+    >>> echoes("I am so tired today.", "I am so very tired today")
+    True
+    >>> echoes("The Nile is longer.", "Is the Nile longer, or the Amazon?")
+    False
+    """
+    words = _words(answer)
+    return len(words) >= REPEATED_WORDS and _in_order(words, _words(said)) >= ECHOED * len(words)
+
+
+def unspeakable(text: str) -> str:
+    """The kind of the first thing in a text that can't be spoken; empty if there is none.
+
+    >>> unspeakable("Mix it:\\n1. Flour\\n2. Milk"), unspeakable("In 1969. So what?")
+    ('list', '')
+    """
+    kinds = (kind for kind, each in _UNSPEAKABLE.items() if re.search(each, text, re.IGNORECASE))
+    return next(kinds, "")
+
+
+def speaks_as_user(answer: str, facts: Collection[str]) -> bool:
+    """Whether a sentence in the first person states what the user has said of themselves.
+
+    >>> speaks_as_user("I play the drums.", ["My sister plays the cello and I play the drums"])
+    True
+    >>> speaks_as_user("I think you play the drums.", ["I play the drums"])
+    False
+    """
+    known = [_content(each) for each in facts]
+    for each in sentences(answer):
+        if not _FIRST_PERSON.match(each.text) or _TALKS.match(each.text):
+            continue
+        words = _content(each.text)
+        if words and any(len(words & fact) >= SHARED * len(words) for fact in known):
+            return True
+    return False
+
+
+def invented(answer: str, known: str) -> list[str]:
+    """Names inside sentences, and numbers, that don't stand in the known text.
+
+    >>> invented("I think it's Peter, at 12 or noon. Mary knows.", "Mary is here until noon")
+    ['12', 'Peter']
+    """
+    read = set(_words(known)) | set(_DIGITS.findall(known))
+    found = [each.rstrip(".,:/") for each in _DIGITS.findall(answer)]
+    for sentence in sentences(answer):
+        words = _WORD.findall(sentence.text)
+        found += [each for each in words if each.lower() in _number_words()]
+        found += [each for each in words[1:] if each[0].isupper()]
+    new = {
+        each: None
+        for each in found
+        if each.lower().removesuffix("'s") not in read | _NOT_NAMES and each.lower() not in read
+    }
+    return list(new)
+
+
+def _in_order(some: Sequence[str], others: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(others) + 1)
+    for word in some:
+        before = row
+        row = [0]
+        for at, other in enumerate(others):
+            row.append(before[at] + 1 if word == other else max(before[at + 1], row[at]))
+    return row[-1]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _content(text: str) -> set[str]:
+    return set(_lexicon().content(text))
+
+
+@cache
+def _lexicon() -> TextAnalyzer:
+    return TextAnalyzer("en")
+
+
+@cache
+def _number_words() -> frozenset[str]:
+    return frozenset(numbers()) - _NOT_NUMBERS

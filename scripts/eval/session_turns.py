@@ -1,0 +1,217 @@
+"""Takes turns of a session as the product does: a skill replies, or else the language model
+answers, and the claims that it makes are cut from what it says.
+
+What is measured is what is said, so nothing here is heard or spoken, and recall has all the time
+that it needs.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC
+
+from assistant.context.conversation import Conversation
+from assistant.context.prompt import Prompt
+from assistant.context.short_term import ShortTermMemory
+from assistant.context.window import local_now
+from assistant.event_bus import EventBus
+from assistant.events import Latency, MemoryUsed, TurnEnded
+from assistant.intents.command import CommandKind
+from assistant.memory.service import MemoryService
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.skills.registry import SkillRegistry
+from assistant.skills.skill import Reply
+from assistant.voice.claims import AnswerCheck, CheckedText, ClaimDetector
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.dialogue_skill import DialogueSkill
+from assistant.voice.latency import LatencyLog
+from assistant.voice.ringing import Ringing
+from assistant.voice.speech.clauses import ClauseSplitter
+from assistant.voice.voice_control import VoiceControl
+from models.interfaces import Generation, LanguageModel, Message
+from scripts.common.session_skills import session_skills
+from scripts.eval.asking import Answers, written
+from scripts.eval.intents import Understand
+
+RECALL_S = 30.0
+"""Seconds that a recall may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is answered in a turn.
+
+    Attributes:
+        text: the answer as it is written, as far as it is spoken.
+        spoken: the same, in the form in which it is read aloud.
+        prompt: what the language model read; None if a skill replied.
+    """
+
+    text: str
+    spoken: str
+    prompt: Prompt | None = None
+
+    @property
+    def notes(self) -> tuple[MemoryUsed, ...]:
+        """The memories in the prompt."""
+        return self.prompt.memories.used if self.prompt is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """What all sessions with one language model share.
+
+    Attributes:
+        llm: loaded.
+        understand: recognises what is asked of the assistant itself.
+        detector: finds claims; None if answers aren't checked.
+        answers: keeps what the model has written.
+        reads_per_s: tokens that the model reads per second; None if unknown.
+    """
+
+    settings: Settings
+    llm: LanguageModel
+    understand: Understand
+    detector: ClaimDetector | None = None
+    answers: Answers | None = None
+    reads_per_s: float | None = None
+
+
+class Session:
+    """A session with its own conversation."""
+
+    def __init__(
+        self,
+        parts: SessionParts,
+        bus: EventBus,
+        window: ShortTermMemory,
+        dialogue: Dialogue,
+        skills: SkillRegistry,
+        memory: MemoryService | None,
+    ) -> None:
+        self._parts = parts
+        self._bus = bus
+        self._window = window
+        self._dialogue = dialogue
+        self._skills = skills
+        self._recall = None
+        if memory is not None:
+            exchanges = lambda: window.conversation.exchanges  # noqa: E731
+            self._recall = memory.turn_recall(window.shown, exchanges)
+        self._pending = 0.0
+
+    async def turn(self, said: str) -> Turn:
+        """Answer what is said, without adding it to the conversation. Raises ModelFailed."""
+        reply = await self.reply(said)
+        if reply is not None:
+            return Turn(reply.text, read_aloud(reply.text, self._parts.settings))
+        return await self._model_turn(said)
+
+    async def reply(self, said: str) -> Reply | None:
+        """The reply of a skill; None if the language model answers the turn."""
+        names, skills = self._dialogue.attention.names, self._skills
+        act = skills.answer(said, names)
+        intent = self._parts.understand(said) if act is None else None
+        if act is None and intent is None and skills.takes_words(said):
+            reply = await skills.said(said)
+            if reply is not None:
+                return reply
+        if intent is not None and intent.command.kind is CommandKind.WAKE:  # it is awake
+            intent = None
+        elif act is None:
+            act = await skills.takes(said, intent)
+        reply = None
+        if act is not None:
+            reply = await act()
+        elif intent is not None:
+            reply = await skills.carry_out(intent, said, names)
+        if reply is None:
+            skills.turn_began()
+        else:
+            self._dialogue.last_said.say(reply.text, lasts=True)
+        return reply
+
+    async def _model_turn(self, said: str) -> Turn:
+        parts = self._parts
+        memories: Sequence[MemoryUsed] = ()
+        if self._recall is not None:
+            memories = (await self._recall.recall(said, RECALL_S)).memories
+        prompt = self._window.prompt(said, memories, parts.reads_per_s)
+        llm = parts.settings.llm
+        request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
+        text = await written(parts.llm, request, parts.answers or Answers(None))
+        if parts.detector is None:
+            return Turn(text, read_aloud(text, parts.settings), prompt)
+        check = AnswerCheck(parts.detector, parts.settings.persona.language, said, self._pending)
+        pieces = [*await check.feed(text), *await check.finish()]
+        kept = text_of(pieces)
+        self._pending = await check.request() if kept.rstrip().endswith("?") else 0.0
+        return Turn(kept, spoken_of(pieces), prompt)
+
+    def read_ahead(self) -> tuple[Message, ...]:
+        """What the model reads before anything is said."""
+        return self._window.read_ahead()
+
+    async def keep(self, said: str, answer: str) -> None:
+        """Add a turn to the conversation, and store it if the session has a memory."""
+        number, now = self._window.turns + 1, local_now().astimezone(UTC)
+        ended = TurnEnded(number, said, answer, interrupted=False, latency_ms=Latency())
+        await self._window.keep(ended, now)
+        self._bus.emit(ended)
+        self._dialogue.last_said.say(answer, lasts=True)
+
+
+@asynccontextmanager
+async def open_session(
+    parts: SessionParts, home: Home, memory: MemoryService | None = None
+) -> AsyncIterator[Session]:
+    """A session that begins a new conversation.
+
+    Args:
+        memory: the memory of the home; None if the session has none.
+    """
+    settings, llm, bus = parts.settings, parts.llm, EventBus()
+    conversation = Conversation.begin(settings.general.user)
+    async with AsyncExitStack() as stack:
+        if memory is None:
+            window = ShortTermMemory(conversation, llm, settings, None, bus.emit)
+        else:
+            window = ShortTermMemory(
+                conversation,
+                llm,
+                settings,
+                memory.exchange_store,
+                bus.emit,
+                memory.profile,
+                memory.exchange_importance,
+            )
+        dialogue = Dialogue(settings, bus, llm, window, LatencyLog(home.ledger))
+        stack.push_async_callback(dialogue.cache.cool)
+        controls = DialogueSkill(dialogue)
+        stack.callback(controls.close)
+        skills = await session_skills(
+            *(home, settings, bus, dialogue, window, llm),
+            VoiceControl(speed=1.0),
+            Ringing(dialogue, speaks=False),
+            None,
+            stack,
+            memory=memory,
+        )
+        registry = SkillRegistry([controls, *skills])
+        yield Session(parts, bus, window, dialogue, registry, memory)
+
+
+def read_aloud(text: str, settings: Settings) -> str:
+    """A text in the form in which it is read aloud."""
+    splitter = ClauseSplitter(settings.persona.language)
+    return " ".join(each.spoken for each in (*splitter.feed(text), *splitter.finish()))
+
+
+def text_of(pieces: Sequence[CheckedText]) -> str:
+    return "".join(each.text for each in pieces)
+
+
+def spoken_of(pieces: Sequence[CheckedText]) -> str:
+    """The checked text in the form in which it is read aloud."""
+    return " ".join(clause.spoken for each in pieces for clause in each.clauses)

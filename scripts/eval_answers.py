@@ -1,0 +1,105 @@
+"""Measures what the assistant says: in everyday talk, and when asked about what it was told before.
+
+`answers.jsonl` in `data/evaluation` has conversations of everyday life: facts, explanations,
+advice, sums, small talk, stories, feelings, requests for acts that nothing here can do, questions
+that nobody here can know the answer to, and questions that refer to what was said before. In
+`answer_memories.jsonl`, people chat with the assistant on three days in November 2026, and ask
+later about what they said: what has changed, what follows from two statements, when something was,
+what belongs to whom, and what they never told.
+
+All this takes the product's own way: skills first, then the language model with the product's
+prompt, with what recall finds, and with the check of claims. The clock is simulated, and recall has
+all the time that it needs. How many notes a prompt contains depends on how fast the model reads;
+this is measured once per model, or given.
+
+Answers are judged by the patterns of their rows: all of `accept` must be found, and none of
+`reject`, in what is spoken. The figures besides:
+
+    shown           all statements that the answer needs were among the notes in the prompt
+    right_of_shown  the share of right answers among these
+    person          the assistant speaks of the user as of itself ("I play the drums")
+    repeats         it says a clause twice
+    echoes          it says little more than the user's own words
+    too_short, too_long   compared with the row's sensible length, at 2.5 words a second
+    unspeakable     the model wrote lists, markdown, emoji, links, code, or the prompt's own marks
+    invented        of the questions that can't be answered: the answer has names or numbers that
+                    stand nowhere in the prompt
+    cut             the answer was ended because it claimed an act
+    by_skill        a skill answered
+
+Intervals are bootstrap 95 %, over conversations or people.
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from models.selection.profiles import SMALL, STRONG, TINY
+from scripts.common import program
+from scripts.eval import answers
+from scripts.eval.answer_data import EVERYDAY, FILES, MEMORIES, PARTS, read_people, read_talks
+from scripts.eval.asking import THREADS, Answers
+
+MODELS = (TINY.llm, SMALL.llm, STRONG[-1])
+
+
+def work(options: program.Options) -> program.Figures:
+    wanted = FILES if options.only is None else [options.only]
+    asked = answers.Asked(
+        read_talks(options.part, limit=options.limit) if EVERYDAY in wanted else (),
+        read_people(options.part, limit=options.limit) if MEMORIES in wanted else (),
+    )
+    if asked.people:
+        answers.require_encoders(answers.product_settings())
+    models = [partial(answers.local, name, options.threads) for name in options.models]
+    if options.endpoint:
+        models = [partial(answers.served, options.endpoint, options.endpoint_model)]
+    with tempfile.TemporaryDirectory() as folder:
+        judged = asyncio.run(
+            answers.measured(
+                models, asked, Path(folder), Answers(options.answers), options.reads_per_s
+            )
+        )
+    if options.show:
+        for name, each in judged.items():
+            lines = (answers.shown(one) for of in wanted for one in each[of])
+            print(f"\n== {name}", *lines, sep="\n")
+    found = {}
+    for of in wanted:
+        found[of] = {name: answers.figures(each[of]) for name, each in judged.items()}
+        print(f"\n{of}, part {options.part}", answers.table(found[of]), sep="\n")
+    return found | {"part": options.part}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    parser.add_argument("--part", default=PARTS[0], choices=PARTS, help="part of both sets")
+    parser.add_argument("--only", choices=tuple(FILES), help="one of the sets; by default both")
+    parser.add_argument(
+        "--models", nargs="+", default=MODELS, metavar="NAME", help="language models to ask"
+    )
+    parser.add_argument(
+        "--endpoint", metavar="URL", help="ask a model on an OpenAI-compatible server instead"
+    )
+    parser.add_argument("--endpoint-model", metavar="NAME", help="the server's name for the model")
+    program.add_number(
+        parser, "--limit", None, "only N conversations and N questions, of all kinds"
+    )
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="file to keep the models' answers in"
+    )
+    program.add_number(parser, "--threads", THREADS, "threads of the language model")
+    program.add_number(
+        parser, "--reads-per-s", None, "tokens that the model reads per second; default: measured"
+    )
+    parser.add_argument("--show", action="store_true", help="print all answers")
+    return program.run(work, parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
