@@ -43,37 +43,42 @@ from models.selection.profiles import SMALL, STRONG, TINY
 from scripts.common import program
 from scripts.eval import answers
 from scripts.eval.answer_data import EVERYDAY, FILES, MEMORIES, PARTS, read_people, read_talks
+from scripts.eval.answer_figures import figures, shown, table
 from scripts.eval.asking import THREADS, Answers
 
 MODELS = (TINY.llm, SMALL.llm, STRONG[-1])
 
 
 def work(options: program.Options) -> program.Figures:
-    wanted = FILES if options.only is None else [options.only]
+    wanted = [options.only] if options.only else list(FILES)
     asked = answers.Asked(
-        read_talks(options.part, limit=options.limit) if EVERYDAY in wanted else (),
-        read_people(options.part, limit=options.limit) if MEMORIES in wanted else (),
+        read_talks(options.part, options.limit) if EVERYDAY in wanted else (),
+        read_people(options.part, options.limit) if MEMORIES in wanted else (),
     )
     if asked.people:
-        answers.require_encoders(answers.product_settings())
-    models = [partial(answers.local, name, options.threads) for name in options.models]
+        answers.require_encoders()
+    models: list[answers.OpenModel] = [
+        partial(answers.local, name, options.threads) for name in options.models
+    ]
     if options.endpoint:
         models = [partial(answers.served, options.endpoint, options.endpoint_model)]
-    with tempfile.TemporaryDirectory() as folder:
-        judged = asyncio.run(
-            answers.measured(
-                models, asked, Path(folder), Answers(options.answers), options.reads_per_s
-            )
-        )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        answers.product_parts(Answers(options.answers)) as parts,
+    ):
+        asking = answers.measured(models, asked, Path(folder), parts, options.reads_per_s)
+        found = asyncio.run(asking)
     if options.show:
-        for name, each in judged.items():
-            lines = (answers.shown(one) for of in wanted for one in each[of])
-            print(f"\n== {name}", *lines, sep="\n")
-    found = {}
+        for name, of_model in found.items():
+            every = (shown(each) for of in wanted for each in of_model.judged[of])
+            print(f"\n== {name}", *every, sep="\n")
+    told: program.Figures = {
+        of: {name: figures(each.judged[of]) for name, each in found.items()} for of in wanted
+    }
     for of in wanted:
-        found[of] = {name: answers.figures(each[of]) for name, each in judged.items()}
-        print(f"\n{of}, part {options.part}", answers.table(found[of]), sep="\n")
-    return found | {"part": options.part}
+        print(f"\n{of}, part {options.part}", table(told[of]), sep="\n")
+    speeds = {name: each.reads_per_s for name, each in found.items()}
+    return told | {"part": options.part, "reads_per_s": speeds}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -164,18 +164,18 @@ def _person(row: Mapping[str, Any]) -> Person:
 
 
 def _expected(row: Mapping[str, Any]) -> Expected:
-    patterns = [_texts(row[name], name) for name in ("accept", "reject")]
-    for pattern in (*patterns[0], *patterns[1]):
+    accept, reject = (_texts(row[name], name) for name in ("accept", "reject"))
+    for pattern in (*accept, *reject):
         try:
             re.compile(pattern)
         except re.error as error:
             raise ValueError(f"the pattern {pattern!r} is wrong ({error})") from error
     if "seconds" not in row:
-        return Expected(*patterns)
+        return Expected(accept, reject)
     least, most = map(float, row["seconds"])
     if not 0 <= least < most:
         raise ValueError(f"its `seconds` are {[least, most]}")
-    return Expected(*patterns, (least, most))
+    return Expected(accept, reject, (least, most))
 
 
 def _texts(found: object, name: str) -> tuple[str, ...]:

@@ -73,17 +73,15 @@ async def live(folder: Path, person: Person, parts: SessionParts) -> None:
     """
     time = NOW
     with simulated_clock(lambda: time):
-        for each in person.sessions:
-            time = NOW - timedelta(days=each.days_ago)
-            async with (
-                open_home(folder, parts.settings) as memory,
-                open_session(parts, Home(folder), memory) as session,
-            ):
-                for said in each.said:
-                    if await session.reply(said) is None:
-                        await session.keep(said, REPLY)
-                    time += PAUSE
-                await _work(memory, parts.settings)
+        async with open_home(folder, parts.settings) as memory:
+            for each in person.sessions:
+                time = NOW - timedelta(days=each.days_ago)
+                async with open_session(parts, Home(folder), memory) as session:
+                    for said in each.said:
+                        if await session.reply(said) is None:
+                            await session.keep(said, REPLY)
+                        time += PAUSE
+                    await _work(memory, parts.settings)
 
 
 @asynccontextmanager

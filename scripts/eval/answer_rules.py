@@ -22,6 +22,7 @@ SHARED = 0.5
 _QUOTES = str.maketrans("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}“”", "''\"\"")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _CLAUSE = re.compile(r"[.!?;:,\n\N{EM DASH}]+(?:\s|$)|\s[-\N{EN DASH}]\s")
+_LOOP = re.compile(r"\b(\w+(?: \w+){0,7})(?: \1){3}\b")
 _UNSPEAKABLE = {
     "markdown": r"\*\*|__\w|(?m:^\s*#{1,6}\s)|\[[^\]]+\]\(",
     "list": r"(?m:^\s*(?:[-*•]|\d{1,2}[.)])\s)",
@@ -43,7 +44,7 @@ _TALKS = re.compile(
 )
 """Beginnings of sentences in which the assistant speaks of what it knows or can do."""
 _NOT_NAMES = frozenset({"i", "i'm", "i've", "i'd", "i'll", "ai", "ok", "tv"})
-_NOT_NUMBERS = frozenset({"a", "an", "one", "no", "zero"})
+_NOT_NUMBERS = frozenset({"one", "first", "second", "zero"})
 _DIGITS = re.compile(r"\d[\d.,:/]*")
 
 
@@ -54,6 +55,8 @@ class Verdict:
     Attributes:
         wrong: why it is not right; empty if it is.
         seconds: the time in which it is spoken.
+        too_short, too_long: None if no sensible length is given.
+        person: the assistant speaks of the user as of itself.
         unspeakable: the kind of what can't be spoken; empty if there is nothing.
         invented: names and numbers that stand nowhere in the prompt; only counted for questions
             that can't be answered.
@@ -61,8 +64,8 @@ class Verdict:
 
     wrong: str
     seconds: float
-    too_short: bool = False
-    too_long: bool = False
+    too_short: bool | None = None
+    too_long: bool | None = None
     repeats: bool = False
     echoes: bool = False
     person: bool = False
@@ -89,23 +92,24 @@ def judged(
         written: the model's text, as far as it is spoken.
         spoken: the same as it is read aloud.
         said: the user's newest words.
-        facts: the user's statements that belong to the answer, or that precede it.
+        facts: the user's statements that belong to the answer, or that precede it; empty if it
+            doesn't depend on any.
         known: everything that the model has read, for questions that can't be answered; None for
             others.
     """
     written, spoken, said = plain(written), plain(spoken), plain(said)
     rejected = rejected_in(spoken, expected.reject)
+    own = any(_FIRST_PERSON.match(found) for _, found in rejected)
     seconds = len(_words(spoken)) / WORDS_PER_S
-    least, most = expected.seconds or (0.0, float("inf"))
+    span = expected.seconds
     return Verdict(
         wrong=why_wrong(written, spoken, expected),
         seconds=seconds,
-        too_short=seconds < least,
-        too_long=seconds > most,
+        too_short=seconds < span[0] if span else None,
+        too_long=seconds > span[1] if span else None,
         repeats=repeats_clause(spoken),
         echoes=echoes(spoken, said),
-        person=any(_FIRST_PERSON.match(found) for _, found in rejected)
-        or speaks_as_user(spoken, [plain(each) for each in facts]),
+        person=bool(facts) and (own or speaks_as_user(spoken, [plain(each) for each in facts])),
         unspeakable=unspeakable(written),
         invented=() if known is None else tuple(invented(spoken, f"{plain(known)} {said}")),
     )
@@ -123,12 +127,12 @@ def why_wrong(written: str, spoken: str, expected: Expected) -> str:
     >>> why_wrong("It's 5 %.", "It's five percent.", Expected(("5|five",), ("six",)))
     ''
     >>> why_wrong("Six.", "Six.", Expected(("5|five",), ("six",)))
-    'found six'
+    "'Six' was found by six"
     """
     if not spoken.strip():
         return "no answer"
     for pattern, found in rejected_in(spoken, expected.reject):
-        return f"found {pattern}" if found else f"matched {pattern}"
+        return f"{found!r} was found by {pattern}"
     for pattern in expected.accept:
         if not any(re.search(pattern, text, re.IGNORECASE) for text in (spoken, written)):
             return f"lacks {pattern}"
@@ -142,28 +146,36 @@ def rejected_in(text: str, patterns: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def repeats_clause(text: str) -> bool:
-    """Whether a clause of some length is said twice.
+    """Whether a clause of some length is said twice, or a few words again and again.
 
     >>> repeats_clause("It is a big house, and it stands. It is a big house!")
+    True
+    >>> repeats_clause("You like reading books reading books reading books reading books")
     True
     >>> repeats_clause("No, no, no. It is a big house, not a big horse.")
     False
     """
+    if _LOOP.search(" ".join(_words(text))):
+        return True
     clauses = [tuple(_words(each)) for each in _CLAUSE.split(text)]
     long = [each for each in clauses if len(each) >= REPEATED_WORDS]
     return len(long) > len(set(long))
 
 
 def echoes(answer: str, said: str) -> bool:
-    """Whether the answer is little more than the user's own words.
+    """Whether the answer is the user's own words again, and adds nothing that matters.
 
-    >>> echoes("I am so tired today.", "I am so very tired today")
+    >>> echoes("You are so tired today.", "I am so very tired today, so tired")
+    False
+    >>> echoes("So you are so very tired today.", "Well, you are so very tired today")
     True
-    >>> echoes("The Nile is longer.", "Is the Nile longer, or the Amazon?")
+    >>> echoes("Pauline goes line dancing, me.", "Who goes line dancing, me or her?")
     False
     """
     words = _words(answer)
-    return len(words) >= REPEATED_WORDS and _in_order(words, _words(said)) >= ECHOED * len(words)
+    if len(words) < REPEATED_WORDS or not _content(answer) <= _content(said):
+        return False
+    return _in_order(words, _words(said)) >= ECHOED * len(words)
 
 
 def unspeakable(text: str) -> str:

@@ -7,7 +7,7 @@ that it needs.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 
 from assistant.context.conversation import Conversation
@@ -74,7 +74,7 @@ class SessionParts:
     llm: LanguageModel
     understand: Understand
     detector: ClaimDetector | None = None
-    answers: Answers | None = None
+    answers: Answers = field(default_factory=lambda: Answers(None))
     reads_per_s: float | None = None
 
 
@@ -97,9 +97,9 @@ class Session:
         self._skills = skills
         self._recall = None
         if memory is not None:
-            exchanges = lambda: window.conversation.exchanges  # noqa: E731
-            self._recall = memory.turn_recall(window.shown, exchanges)
+            self._recall = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
         self._pending = 0.0
+        """The probability that an earlier turn asked for an act, as in `Think`."""
 
     async def turn(self, said: str) -> Turn:
         """Answer what is said, without adding it to the conversation. Raises ModelFailed."""
@@ -134,13 +134,14 @@ class Session:
 
     async def _model_turn(self, said: str) -> Turn:
         parts = self._parts
+        await self._dialogue.cache.cool()
         memories: Sequence[MemoryUsed] = ()
         if self._recall is not None:
             memories = (await self._recall.recall(said, RECALL_S)).memories
         prompt = self._window.prompt(said, memories, parts.reads_per_s)
         llm = parts.settings.llm
         request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
-        text = await written(parts.llm, request, parts.answers or Answers(None))
+        text = await written(parts.llm, request, parts.answers)
         if parts.detector is None:
             return Turn(text, read_aloud(text, parts.settings), prompt)
         check = AnswerCheck(parts.detector, parts.settings.persona.language, said, self._pending)
