@@ -139,6 +139,7 @@ def shown(each: Judged) -> str:
     """An answer with its judgement, for a person to check."""
     verdict, turn = each.verdict, each.turn
     faults = [name for name in FAULTS if getattr(verdict, name)]
+    faults += [f"it has {verdict.unspeakable}"] if verdict.unspeakable else []
     faults += [f"invented {', '.join(verdict.invented)}"] if verdict.invented else []
     by = "" if turn.prompt is not None else ", by a skill"
     lost = {None: "", True: ", shown", False: ", not shown"}[each.shown]
@@ -146,4 +147,5 @@ def shown(each: Judged) -> str:
     if turn.prompt is not None:
         lines += [f"    {line}" for line in turn.prompt.memories.text.splitlines()]
     how = f"WRONG: {shorten(verdict.wrong, LONGEST)}" if verdict.wrong else "right"
-    return "\n".join([*lines, f"    {turn.spoken!r}", f"    {'; '.join([how, *faults])}"])
+    text = turn.text if verdict.unspeakable else turn.spoken
+    return "\n".join([*lines, f"    {text!r}", f"    {'; '.join([how, *faults])}"])

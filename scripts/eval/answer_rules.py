@@ -25,11 +25,12 @@ _CLAUSE = re.compile(r"[.!?;:,\n\N{EM DASH}]+(?:\s|$)|\s[-\N{EN DASH}]\s")
 _LOOP = re.compile(r"\b(\w+(?: \w+){0,7})(?: \1){3}\b")
 _UNSPEAKABLE = {
     "markdown": r"\*\*|__\w|(?m:^\s*#{1,6}\s)|\[[^\]]+\]\(",
-    "list": r"(?m:^\s*(?:[-*•]|\d{1,2}[.)])\s)",
+    "a list": r"(?m:^\s*(?:[-*•]|\d{1,2}[.)])\s)",
     "code": r"```|`[^`]+`|\w\(\)|</?\w+>",
-    "link": r"https?://|\bwww\.",
+    "a link": r"https?://|\bwww\.",
     "emoji": r"[\u2600-\u27bf\U0001f300-\U0001faff]",
-    "notes": r"\(?notes about the user|not instructions|\(it is \w+day\b|\[[a-z ]+\]|^\s*\(",
+    "marks of the prompt": r"notes about the user|not instructions|\(it is \w+day\b|\[[a-z ]+\]"
+    r"|^\s*\(",
 }
 _FIRST_PERSON = re.compile(
     r"\W*(?:i|i'm|i've|i'd|i'll|my|mine|me|our|ours|we|we're|we've)\b", re.IGNORECASE
@@ -182,7 +183,7 @@ def unspeakable(text: str) -> str:
     """The kind of the first thing in a text that can't be spoken; empty if there is none.
 
     >>> unspeakable("Mix it:\\n1. Flour\\n2. Milk"), unspeakable("In 1969. So what?")
-    ('list', '')
+    ('a list', '')
     """
     kinds = (kind for kind, each in _UNSPEAKABLE.items() if re.search(each, text, re.IGNORECASE))
     return next(kinds, "")

@@ -166,7 +166,7 @@ async def talk_with(parts: SessionParts, folder: Path, talk: Talk) -> Judged:
         turn.spoken,
         talk.expected,
         said=said,
-        facts=talk.turns if talk.kind == FOLLOW_UP else (),
+        facts=talk.turns[:-1] if talk.kind == FOLLOW_UP else (),
         known=_read(turn) if talk.kind in UNKNOWN else None,
     )
     return Judged(talk.id, talk.kind, said, turn, verdict)

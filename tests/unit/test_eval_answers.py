@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,13 @@ from scripts.eval.answer_data import (
 from scripts.eval.answer_figures import Judged, figures, shown, table
 from scripts.eval.answer_homes import NoModel, live, open_home
 from scripts.eval.answer_rules import Verdict
-from scripts.eval.answers import Asked, measured, reading_speed
+from scripts.eval.answers import Asked, measured, reading_speed, served
 from scripts.eval.asking import Answers
 from scripts.eval.intents import by_grammar
 from scripts.eval.session_turns import SessionParts, Turn
 from tests.support.claiming import ClaimingWords
 from tests.support.encoders import HashingEncoder, OtherHashing
+from tests.support.model_server import model_server
 from tests.support.scripted_model import ScriptedModel
 
 TALK = {
@@ -295,6 +297,15 @@ async def test_the_speed_is_measured_once_and_kept(parts: SessionParts, tmp_path
     assert speed > 0
     assert await reading_speed(llm, parts, tmp_path) == speed
     assert [each.max_tokens for each in llm.requests] == [0]
+
+
+async def test_a_model_on_a_server_is_asked_too(parts: SessionParts, tmp_path: Path) -> None:
+    with model_server(lambda newest: f"Oslo answers {newest}") as endpoint:
+        opened = partial(served, endpoint, None)
+        found = await measured([opened], Asked(talks(TALK)), tmp_path, parts)
+    [answer] = found["scripted"].judged[EVERYDAY]
+    assert answer.turn.spoken == f"Oslo answers {answer.asked}"
+    assert answer.verdict.right
 
 
 # -- figures ------------------------------------------------------------------------------------
