@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
 
-from assistant.context.conversation import Conversation
+from assistant.compose.conversation import open_short_term_memory
 from assistant.context.prompt import Prompt
 from assistant.context.short_term import ShortTermMemory
 from assistant.context.window import local_now
@@ -167,26 +167,14 @@ class Session:
 async def open_session(
     parts: SessionParts, home: Home, memory: MemoryService | None = None
 ) -> AsyncIterator[Session]:
-    """A session that begins a new conversation.
+    """A session, which begins a new conversation unless the last one in the memory was recent.
 
     Args:
         memory: the memory of the home; None if the session has none.
     """
     settings, llm, bus = parts.settings, parts.llm, EventBus()
-    conversation = Conversation.begin(settings.general.user)
     async with AsyncExitStack() as stack:
-        if memory is None:
-            window = ShortTermMemory(conversation, llm, settings, None, bus.emit)
-        else:
-            window = ShortTermMemory(
-                conversation,
-                llm,
-                settings,
-                memory.exchange_store,
-                bus.emit,
-                memory.profile,
-                memory.exchange_importance,
-            )
+        window = await open_short_term_memory(memory, llm, settings, bus)
         dialogue = Dialogue(settings, bus, llm, window, LatencyLog(home.ledger))
         stack.push_async_callback(dialogue.cache.cool)
         controls = DialogueSkill(dialogue)
