@@ -104,6 +104,8 @@ class Model(_Entry):
     licence: str
     languages: tuple[str, ...]
     ram_mb: PositiveInt
+    tried: bool = True
+    """Whether somebody has run this model with this assistant."""
     files: Annotated[tuple[ModelFile, ...], Field(min_length=1)]
     hub: Hub | None = None
     pieces: tuple[WheelPart, ...] = ()
