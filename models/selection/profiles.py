@@ -20,6 +20,7 @@ from models.selection.machine_records import (
     Speed,
     notes_in,
 )
+from models.selection.untried import best_untried, worth_trying
 
 ENOUGH_RAM_BYTES = 7 << 30
 """Minimum bytes of memory for a model with 1.5 billion weights. Machines sold with 8 GB report
@@ -97,12 +98,15 @@ class Choice:
         reason: one or two sentences for the user. They also say what a better model would need.
         candidates: language models that suit this machine, best first. The profile uses one of
             them, or another language model if only that one is on this machine.
+        worth_trying: a sentence about a better language model that nobody has tried yet; None if
+            there is none. `reason` includes it.
     """
 
     profile: Profile
     reason: str
     candidates: tuple[str, ...]
     ground: Ground = Ground.FIXED
+    worth_trying: str | None = None
 
     @property
     def absent(self) -> str | None:
@@ -165,9 +169,13 @@ def choose_profile(
         suitable = store.catalogue.get(candidates[0]).title
         why = f"{suitable} would suit this machine, but has not been downloaded; {why}"
         llm, ground = substitutes[0], Ground.ABSENT
-    title = store.catalogue.get(llm).title
+    reason = f"{store.catalogue.get(llm).title}: {why}"
+    untried = best_untried(store.catalogue, hardware, notes, llm, STRONG)
+    trying = None if untried is None else worth_trying(untried)
+    if trying is not None:
+        reason = f"{reason} {trying}"
     profile = replace(SMALL, name="default", llm=llm)
-    return Choice(profile, f"{title}: {why}", candidates, ground)
+    return Choice(profile, reason, candidates, ground, trying)
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:

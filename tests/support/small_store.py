@@ -25,14 +25,16 @@ def nothing(_transfer: Transfer) -> None:
 
 
 def shrunk_store(folder: Path, endpoint: str) -> ModelStore:
-    """A store with the names, titles, roles and engines of all shipped models. Each has one small
-    file of its own, which only the hub has."""
+    """A store with the names, titles, roles, engines and memory of all shipped models. Each has one
+    small file of its own, which only the hub has."""
     tables = {}
     for name, model in SHIPPED.models.items():
         tables[name] = small_models.table(
             role=model.role,
             engine=model.engine,
             title=model.title,
+            ram_mb=model.ram_mb,
+            tried=model.tried,
             files=small_models.entries({"file.bin": name.encode()}),
             hub={"repo": name, "revision": "main"},
             pieces=None,

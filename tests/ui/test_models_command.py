@@ -124,7 +124,7 @@ def test_list_shows_the_state_of_each_model(run: Run, store: ModelStore) -> None
     (store.cache / TINY.tts / "a").unlink()
     [encoder] = TINY.encoders
     (store.cache / ".partial" / encoder).mkdir()
-    code, out, _ = run("list")
+    code, out, _ = run("list", "--profile", "tiny")
     rows = {line.split()[0]: line.rstrip() for line in out}
     assert code == 0
     assert "ready, from 127.0.0.1" in rows[TINY.stt]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # slow to import, and not needed when nothing is missing at a
 
 PLAIN_EVERY_S = 5.0
 """Seconds between two lines of progress if the output is not a terminal."""
+UNTRIED = '"Not tried yet": nobody has run this model with this assistant.'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace, _home: Home, settings: ReadSettings) -> int:
     store = ModelStore(models_cache(), catalogue.read())
     match args.action:
         case "list":
-            _list(store, out)
+            _list(store, out, profile)
         case "verify":
             return _verify(store, args.names, out)
         case "remove":
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace, _home: Home, settings: ReadSettings) -> int:
     return 0
 
 
-def _list(store: ModelStore, out: Output) -> None:
+def _list(store: ModelStore, out: Output, profile: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -118,6 +119,9 @@ def _list(store: ModelStore, out: Output) -> None:
     if not out.terminal:
         console.width = 200
     console.print(table)
+    console.print(UNTRIED, soft_wrap=True)
+    if profile == "default" and (trying := choose_profile(profile, detect(), store).worth_trying):
+        console.print(trying, soft_wrap=True, markup=False)
     console.print(f"Cache: {store.cache}", soft_wrap=True)
 
 
@@ -131,6 +135,7 @@ def _row(store: ModelStore, model: catalogue.Model) -> dict[str, Any]:
         "ram_mb": model.ram_mb,
         "languages": list(model.languages),
         "licence": model.licence,
+        "tried": model.tried,
         "state": state.value,
         "source": store.source(model.name) if state is ModelState.READY else None,
         "bytes_here": folder_bytes(store.cache / ".partial" / model.name)
@@ -140,11 +145,16 @@ def _row(store: ModelStore, model: catalogue.Model) -> dict[str, Any]:
 
 
 def _state_text(row: dict[str, Any]) -> str:
-    if row["state"] == ModelState.READY:
-        return f"ready, from {row['source']}"
-    if row["state"] == ModelState.PARTIAL:
-        return f"{size_text(row['bytes_here'])} downloaded"
-    return "damaged" if row["state"] == ModelState.CORRUPT else "-"
+    match row["state"]:
+        case ModelState.READY:
+            state = f"ready, from {row['source']}"
+        case ModelState.PARTIAL:
+            state = f"{size_text(row['bytes_here'])} downloaded"
+        case ModelState.CORRUPT:
+            state = "damaged"
+        case _:
+            return "-" if row["tried"] else "not tried yet"
+    return state if row["tried"] else f"{state}, not tried yet"
 
 
 def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:

@@ -166,7 +166,7 @@ def test_a_machine_that_is_too_slow_gets_the_smaller_model_until_it_is_fast(
     choice = machine.choose()
 
     assert (choice.profile.llm, choice.ground) == (SMALL.llm, Ground.SPEED)
-    assert choice.reason.endswith(reason)
+    assert reason in choice.reason
 
     machine.speed = FAST
     machine.live(timedelta(days=2))

@@ -159,6 +159,8 @@ class ModelsPane(SettingsPart, Pane):
         model = row.model
         languages = "many languages" if model.languages == ("*",) else ", ".join(model.languages)
         facts = f"{model.title}: {languages}; {model.ram_mb:,} MB of memory; {model.licence}"
+        if not model.tried:
+            facts += "; not tried with this assistant yet"
         text = Text.assemble((row.name, "bold"), f"  {facts}")
         if row.state == "corrupt":
             text.append("\nIts files are damaged; d downloads it again.", style="bold red")
