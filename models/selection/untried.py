@@ -1,7 +1,7 @@
 """Finds a better language model that nobody has run with this assistant yet.
 
-`default` doesn't choose such a model by itself, because only public tests speak for it. The user is
-told about it instead, and can choose it.
+`default` doesn't choose such a model by itself, because only public tests speak for it. Instead, the
+user is told about it, and can choose it.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,9 @@ RANKING = (
     "lfm2.5-1.2b-instruct",
     "qwen2.5-coder-0.5b-instruct",
 )
-"""Language models, best first, by public tables of November 2026: commands to a smart home (Home
-Assistant's Assist set), then calls of functions (BFCL v4), then the age of the model."""
+"""Language models, best first. Where public tables of November 2026 compare two of them, their order
+is that of commands to a smart home (Home Assistant's Assist set), else of calls of functions (BFCL
+v4). The others are placed by size and age."""
 
 APPLE_RANKING = (
     "qwen3-4b-instruct-2507-mlx",
@@ -70,7 +71,7 @@ def best_untried(
 def worth_trying(model: Model) -> str:
     """Return a sentence that tells the user about an untried model."""
     return (
-        f"{model.title} does better in public tests and should suit this machine, but nobody has "
+        f"{model.title} is expected to answer better and should suit this machine, but nobody has "
         f"tried it with this assistant yet: assistant config set llm.model {model.name}"
     )
 

@@ -51,6 +51,7 @@ def store(tmp_path: Path, hub: Hub) -> ModelStore:
         name: small_models.table(
             role=role,
             engine=engine,
+            tried=name != "small-whisper",
             files=small_models.entries({"a": BYTES}),
             hub={"repo": name, "revision": "main"},
             pieces=None,
@@ -107,8 +108,10 @@ async def test_models_are_grouped_by_role_with_size_state_and_use(
         assert "in use" in line(app, "small-voice")
         assert "in use" not in line(app, "small-whisper")
         assert "this machine is small" not in shown(app)
+        assert "not tried" in shown(app)
         await pilot.press("down")
         await until(pilot, lambda: "uses Small Thinker: this machine is small." in shown(app))
+        assert "not tried" not in shown(app)
         await pilot.press("G", "enter")  # the profile chooses the encoder
         await pilot.pause(0.1)
         assert app.changes == []

@@ -65,7 +65,7 @@ def test_memory_and_speed_decide_which_model_is_named(
         assert "nobody has tried" not in choice.reason
     else:
         assert choice.worth_trying is not None
-        assert choice.worth_trying.startswith(f"{named} does better in public tests")
+        assert choice.worth_trying.startswith(f"{named} is expected to answer better")
         assert choice.reason.endswith(choice.worth_trying)
 
 
