@@ -8,13 +8,14 @@ it can't extend beyond its line.
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from assistant.context.question_cues import QuestionCues
 from assistant.context.rendering import largest
 from assistant.events import MemoryUsed
-from assistant.language.calendar import MONTHS, relative_date
+from assistant.language.absolute_dates import with_absolute_dates
+from assistant.language.calendar import MONTHS, WEEKDAYS, days_away, relative_date
 from assistant.language.sentences import sentences
 from assistant.language.speakers import ASSISTANT, USER
 from models.llm import without_special_tokens
@@ -301,10 +302,30 @@ def _lines(
             continue
         said.add(words.casefold())
         day = ""
-        if memory.said is not None and (exact or memory.id in rivals or memory.kind in DATED):
-            day = relative_date(memory.said, now, exact=exact)
+        if memory.said is not None:
+            words = _dated(words, memory.said, now, exact)
+            if exact or memory.id in rivals or memory.kind in DATED:
+                day = relative_date(memory.said, now, exact=exact)
         lines.append(_Line(memory, _label(memory, day), words))
     return lines, left_out
+
+
+def _dated(words: str, said: datetime, now: datetime, exact: bool) -> str:
+    """Replace "yesterday" and the like by dates. Small models count from the wrong day, if at all.
+    A sentence whose days are not all understood stays as it is."""
+
+    def write(day: date) -> str:
+        year = f" {day.year}" if day.year != now.year else ""
+        away = f", {days_away(day, now.date())}" if exact else ""
+        return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}{year}{away}"
+
+    day = said.astimezone(now.tzinfo).date()
+    made, at = [], 0
+    for each in sentences(words):
+        replaced = with_absolute_dates(each.text, day, write)
+        made += [words[at : each.start], each.text if replaced is None else replaced]
+        at = each.end
+    return "".join([*made, words[at:]])
 
 
 def _label(memory: MemoryUsed, day: str) -> str:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cache, partial
+from typing import NamedTuple
 
 from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
 from assistant.language.numbers import count_words, number_of, one_of, ordinal_words
@@ -18,24 +19,56 @@ _HABIT = re.compile(
 )
 _MANY = "\0"
 """Marks a weekday that means every such day ("on Mondays"), so that it is not replaced."""
+_FIRST_DATE = 0xE000
+"""The first date that was put in stands in the text as this character, the second as the next, so
+that no rule changes a date again. These characters have no meaning in Unicode."""
 
-How = Callable[[date, re.Match[str]], str]
+
+class _Said(NamedTuple):
+    """When a text was said, and how its dates are written."""
+
+    day: date
+    write: Callable[[date], str]
 
 
-def with_absolute_dates(text: str, said: date) -> str | None:
+How = Callable[[_Said, re.Match[str]], str]
+
+
+def written(day: date) -> str:
+    """Return a date with its weekday and year."""
+    return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def with_absolute_dates(
+    text: str, said: date, write: Callable[[date], str] = written
+) -> str | None:
     """Replace relative days in `text` with dates. Return None if the result still contains words
     whose meaning depends on the day.
 
     Args:
         said: the local date on which the text was said.
+        write: writes a date.
 
     >>> with_absolute_dates("My exam is tomorrow", date(2026, 4, 9))
     'My exam is on Friday 10 April 2026'
     """
     text = _HABIT.sub(lambda match: re.sub(r"(?=\w+$)", _MANY, match.group()), text)
+    dates: list[str] = []
+
+    def replaced(how: How, match: re.Match[str]) -> str:
+        made = how(_Said(said, write), match)
+        if made == match.group():
+            return made
+        dates.append(made)
+        return chr(_FIRST_DATE + len(dates) - 1)
+
     for pattern, how in _rules():
-        text = pattern.sub(partial(how, said), text)
-    return None if _left().search(text) else text.replace(_MANY, "")
+        text = pattern.sub(partial(replaced, how), text)
+    if _left().search(text):
+        return None
+    for number, made in enumerate(dates):
+        text = text.replace(chr(_FIRST_DATE + number), made)
+    return text.replace(_MANY, "")
 
 
 @cache
@@ -47,28 +80,24 @@ def past_tense() -> re.Pattern[str]:
     )
 
 
-def written(day: date) -> str:
-    return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
-
-
 # -- internals ----------------------------------------------------------------------------------
 
 
-def _on(days: int, said: date, _: re.Match[str]) -> str:
-    return f"on {written(said + timedelta(days=days))}"
+def _on(days: int, said: _Said, _: re.Match[str]) -> str:
+    return f"on {said.write(said.day + timedelta(days=days))}"
 
 
-def _far(sign: int, said: date, match: re.Match[str]) -> str:
+def _far(sign: int, said: _Said, match: re.Match[str]) -> str:
     """Convert a distance from the current day, such as "in three weeks" or "two days ago"."""
     number = number_of(match["count"])
     count = sign * (1 if number is None else number)
     unit = match["unit"].lower()
     if unit == "year":
-        return f"in {said.year + count}"
+        return f"in {said.day.year + count}"
     if unit == "month":
-        return f"in {_month(said, count)}"
+        return f"in {_month(said.day, count)}"
     days = {"day": 1, "week": 7, "fortnight": 14}[unit]
-    return f"on {written(said + timedelta(days=days * count))}"
+    return f"on {said.write(said.day + timedelta(days=days * count))}"
 
 
 def _month(said: date, count: int) -> str:
@@ -76,43 +105,45 @@ def _month(said: date, count: int) -> str:
     return f"{MONTHS[month]} {year}"
 
 
-def _weekday(said: date, match: re.Match[str]) -> str:
+def _weekday(said: _Said, match: re.Match[str]) -> str:
     """Convert a weekday to the date of the last or the next such day. A plain name of today's
     weekday, without "last", "this" or "next", is ambiguous and is not replaced."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
-    days = (wanted - said.weekday()) % 7
+    days = (wanted - said.day.weekday()) % 7
     if not days and not way:
         return match.group()
     days = days - 7 if past and (days or way == "last") else days or 7 * (way == "next")
-    return f"on {written(said + timedelta(days=days))}"
+    return f"on {said.write(said.day + timedelta(days=days))}"
 
 
-def _span(said: date, match: re.Match[str]) -> str:
+def _span(said: _Said, match: re.Match[str]) -> str:
     step = {"last": -1, "this": 0, "next": 1}[match["way"].lower()]
     unit = match["unit"].lower()
     if unit == "year":
-        return f"in {said.year + step}"
+        return f"in {said.day.year + step}"
     if unit == "month":
-        return f"in {_month(said, step)}"
-    monday = said + timedelta(days=7 * step - said.weekday())
-    return f"in the week of {written(monday)}"
+        return f"in {_month(said.day, step)}"
+    monday = said.day + timedelta(days=7 * step - said.day.weekday())
+    return f"in the week of {said.write(monday)}"
 
 
-def _of_month(said: date, match: re.Match[str]) -> str:
+def _of_month(said: _Said, match: re.Match[str]) -> str:
     """Convert e.g. "on the third" to the next such date, or to the last one if the text is in the
     past tense."""
     number = number_of(match["nth"]) or 0
     past = past_tense().search(match.string) is not None
     for step in range(3):
-        year, month = divmod(said.year * 12 + said.month - 1 + (-step if past else step), 12)
+        year, month = divmod(
+            said.day.year * 12 + said.day.month - 1 + (-step if past else step), 12
+        )
         try:
             day = date(year, month + 1, number)
         except ValueError:
             continue
-        if (day <= said) if past else (day >= said):
-            return f"on {written(day)}"
+        if (day <= said.day) if past else (day >= said.day):
+            return f"on {said.write(day)}"
     return match.group()
 
 
@@ -147,9 +178,9 @@ def _rules() -> tuple[tuple[re.Pattern[str], How], ...]:
         _rule(r"\bthe day before yesterday\b", partial(_on, -2)),
         _rule(rf"\b(?:on )?tomorrow(?!'s){PART_OF_DAY}\b", partial(_on, 1)),
         _rule(rf"\byesterday(?!'s){PART_OF_DAY}\b|\blast night\b", partial(_on, -1)),
-        _rule(this, partial(_on, 0)),
         _rule(rf"\bin {count} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
-        _rule(rf"\b{count} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
+        _rule(rf"\b{count} {_UNIT} ago(?: now| today)?\b", partial(_far, -1)),
+        _rule(this, partial(_on, 0)),
         _rule(
             rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
             rf" \d){PART_OF_DAY}\b",

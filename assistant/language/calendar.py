@@ -179,3 +179,12 @@ def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
     year = f" {local.year}" if months > 10 else ""
     month = MONTHS[local.month - 1]
     return f"on {local.day} {month}{year}" if exact else f"in {month}{year}"
+
+
+def days_away(day: date, today: date) -> str:
+    """Return how far away a day is: "today", "13 days ago", "in 24 days"."""
+    days = (day - today).days
+    if not days:
+        return "today"
+    count = f"{abs(days)} day{'s' if abs(days) > 1 else ''}"
+    return f"in {count}" if days > 0 else f"{count} ago"

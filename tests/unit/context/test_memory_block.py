@@ -92,6 +92,28 @@ def test_a_date_is_described_relative_to_now(said: str, words: str, exact: str) 
     assert relative_date(moment, NOW, exact=True) == exact
 
 
+def test_days_are_named_as_they_are_now() -> None:
+    told = fact("We lost Walter three weeks ago today. He was nineteen last year.", 20)
+    assert lines(told) == ["- We lost Walter on Sunday 11 October. He was nineteen in 2025."]
+    assert lines(fact("I fly tomorrow, in the rain", 400)) == [
+        "- I fly on Saturday 18 October 2025, in the rain"
+    ]
+
+
+def test_if_a_time_is_asked_for_it_is_said_how_far_away_each_day_is() -> None:
+    told = fact("The test was yesterday and the wedding is in six weeks", 20)
+    assert lines(told, exact=True) == [
+        "- on 1 November: The test was on Saturday 31 October, 21 days ago and the wedding is "
+        "on Sunday 13 December, in 22 days"
+    ]
+
+
+def test_a_sentence_with_a_day_that_is_unclear_is_left_as_it_is() -> None:
+    assert lines(fact("The other day I fell. I start tomorrow.", 20)) == [
+        "- The other day I fell. I start on Monday 2 November."
+    ]
+
+
 def test_days_are_those_of_the_users_time_zone() -> None:
     tokyo = timezone(timedelta(hours=9))
     late = datetime(2026, 11, 20, 16, tzinfo=UTC)  # in Tokyo: the 21st, one in the morning

@@ -14,6 +14,7 @@ THURSDAY = date(2026, 4, 9)
     [
         ("My exam is tomorrow", "My exam is on Friday 10 April 2026"),
         ("I fell two days ago", "I fell on Tuesday 7 April 2026"),
+        ("we lost him three weeks ago today", "we lost him on Thursday 19 March 2026"),
         ("it's in three weeks now", "it's on Thursday 30 April 2026"),
         ("I gave blood on Saturday", "I gave blood on Saturday 4 April 2026"),
         ("I start on Monday", "I start on Monday 13 April 2026"),
