@@ -303,8 +303,10 @@ def _lines(
         said.add(words.casefold())
         day = ""
         if memory.said is not None:
-            words = _dated(words, memory.said, now, exact)
-            if exact or memory.id in rivals or memory.kind in DATED:
+            undated, words = words, _dated(words, memory.said, now, exact)
+            # Of two dates in a line, small models take the wrong one.
+            moment = words == undated if exact else memory.kind in DATED
+            if moment or memory.id in rivals:
                 day = relative_date(memory.said, now, exact=exact)
         lines.append(_Line(memory, _label(memory, day), words))
     return lines, left_out

@@ -130,21 +130,27 @@ def _span(said: _Said, match: re.Match[str]) -> str:
 
 
 def _of_month(said: _Said, match: re.Match[str]) -> str:
-    """Convert e.g. "on the third" to the next such date, or to the last one if the text is in the
-    past tense."""
+    """Convert e.g. "on the third" to the next such date. Beside a past tense it may as well be the
+    last one ("they've moved my test on the third"), and is not replaced."""
+    if past_tense().search(match.string) is not None:
+        return match.group()
     number = number_of(match["nth"]) or 0
-    past = past_tense().search(match.string) is not None
     for step in range(3):
-        year, month = divmod(
-            said.day.year * 12 + said.day.month - 1 + (-step if past else step), 12
-        )
+        year, month = divmod(said.day.year * 12 + said.day.month - 1 + step, 12)
         try:
             day = date(year, month + 1, number)
         except ValueError:
             continue
-        if (day <= said.day) if past else (day >= said.day):
+        if day >= said.day:
             return f"on {said.write(day)}"
     return match.group()
+
+
+def _week_on(said: _Said, match: re.Match[str]) -> str:
+    """Convert "a week on Monday" to the Monday after the next."""
+    wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
+    days = (wanted - said.day.weekday()) % 7 or 7
+    return f"on {said.write(said.day + timedelta(days=7 + days))}"
 
 
 def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
@@ -181,6 +187,8 @@ def _rules() -> tuple[tuple[re.Pattern[str], How], ...]:
         _rule(rf"\bin {count} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
         _rule(rf"\b{count} {_UNIT} ago(?: now| today)?\b", partial(_far, -1)),
         _rule(this, partial(_on, 0)),
+        _rule(rf"\b(?:(?:an?|one) )?week on {_WEEKDAY}\b", _week_on),
+        _rule(rf"\b(?:on )?{_WEEKDAY} week\b", _week_on),
         _rule(
             rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
             rf" \d){PART_OF_DAY}\b",
