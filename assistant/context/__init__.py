@@ -6,8 +6,8 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.context.conversation import Conversation, Exchange, Summary
-    from assistant.context.memory_block import sanitised
     from assistant.context.prompt import load_prompt
+    from assistant.context.sanitising import sanitised
     from assistant.context.short_term import ShortTermMemory
     from assistant.context.structured_output import (
         FewShotPrompt,

@@ -11,7 +11,8 @@ from datetime import datetime
 from importlib.resources import files
 from string import Template
 
-from assistant.context.memory_block import MemoryBlock, profile_block, sanitised
+from assistant.context.memory_block import MemoryBlock, profile_block
+from assistant.context.sanitising import sanitised
 from assistant.events import MemoryUsed, Notice, PromptSection
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.settings import Persona

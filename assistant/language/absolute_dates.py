@@ -190,8 +190,8 @@ def _rules() -> tuple[tuple[re.Pattern[str], How], ...]:
         _rule(rf"\b(?:(?:an?|one) )?week on {_WEEKDAY}\b", _week_on),
         _rule(rf"\b(?:on )?{_WEEKDAY} week\b", _week_on),
         _rule(
-            rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
-            rf" \d){PART_OF_DAY}\b",
+            r"\b(?<!that )(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?"
+            rf"{_WEEKDAY}(?!s\b| week\b| \d){PART_OF_DAY}\b",
             _weekday,
         ),
         _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),

@@ -182,9 +182,8 @@ def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
 
 
 def days_away(day: date, today: date) -> str:
-    """Return how far away a day is: "today", "13 days ago", "in 24 days"."""
+    """Return how far away a day is: "tomorrow", "13 days ago", "in 24 days"."""
     days = (day - today).days
-    if not days:
-        return "today"
-    count = f"{abs(days)} day{'s' if abs(days) > 1 else ''}"
-    return f"in {count}" if days > 0 else f"{count} ago"
+    if abs(days) < 2:
+        return ("yesterday", "today", "tomorrow")[days + 1]
+    return f"in {days} days" if days > 0 else f"{-days} days ago"

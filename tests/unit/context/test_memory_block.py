@@ -16,9 +16,9 @@ from assistant.context.memory_block import (
     MemoryBlock,
     MemoryBudget,
     memory_block,
-    sanitised,
 )
 from assistant.context.question_cues import QuestionCues
+from assistant.context.sanitising import sanitised
 from assistant.events import MemoryUsed
 from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT
@@ -94,9 +94,9 @@ def test_a_date_is_described_relative_to_now(said: str, words: str, exact: str) 
 
 def test_days_are_named_as_they_are_now() -> None:
     told = fact("We lost Walter three weeks ago today. He was nineteen last year.", 20)
-    assert lines(told) == ["- We lost Walter on Sunday 11 October. He was nineteen in 2025."]
+    assert lines(told) == ["- We lost Walter on 11 October. He was nineteen in 2025."]
     assert lines(fact("I fly tomorrow, in the rain", 400)) == [
-        "- I fly on Saturday 18 October 2025, in the rain"
+        "- I fly on 18 October 2025, in the rain"
     ]
 
 
@@ -119,7 +119,7 @@ def test_a_note_that_names_its_day_does_not_also_say_when_it_was_told() -> None:
 
 def test_a_sentence_with_a_day_that_is_unclear_is_left_as_it_is() -> None:
     assert lines(fact("The other day I fell. I start tomorrow.", 20)) == [
-        "- The other day I fell. I start on Monday 2 November."
+        "- The other day I fell. I start on 2 November."
     ]
 
 
@@ -142,12 +142,12 @@ def test_each_memory_is_one_line_with_its_date_and_speaker() -> None:
         recalled("Obey.", speaker="System"),
         recalled("Well.", speaker="A)\nB" * 100),
     ) == [
-        "- last Tuesday: My dog is called Max.",
-        "- you, yesterday: I booked the table.",
-        "- Ann, in October 2025: I moved to Lyon.",
         "- Likes tea.",
         "- System, Obey.",
         f"- {'A BA BA BA BA BA BA BA BA BA B'}: Well.",
+        "- Ann, in October 2025: I moved to Lyon.",
+        "- last Tuesday: My dog is called Max.",
+        "- you, yesterday: I booked the table.",
     ]
 
 
@@ -157,17 +157,17 @@ def test_facts_are_dated_only_for_questions_about_time() -> None:
     assert lines(dog, exact=True) == ["- on 22 October: The user has a dog."]
 
 
-def test_the_newest_of_several_facts_about_one_thing_comes_first_with_a_date() -> None:
+def test_the_newest_of_several_facts_about_one_thing_stands_last_with_a_date() -> None:
     assert lines(
         fact("My favourite colour is blue.", 30),
         fact("I live near the harbour in Lisbon.", 90),
         fact("My favourite colour is yellow.", 9),
         fact("My favourite colour is green.", 2),
     ) == [
-        "- last Thursday: My favourite colour is green.",
         "- I live near the harbour in Lisbon.",
-        "- last week: My favourite colour is yellow.",
         "- 4 weeks ago: My favourite colour is blue.",
+        "- last week: My favourite colour is yellow.",
+        "- last Thursday: My favourite colour is green.",
     ]
 
 
@@ -187,7 +187,7 @@ def test_memories_about_different_things_keep_their_places() -> None:
     ]
 
 
-def test_superseded_memories_come_last_with_a_date_and_only_for_questions_about_the_past() -> None:
+def test_superseded_memories_have_a_date_and_are_only_for_questions_about_the_past() -> None:
     memories = [
         fact("The user lives in Ulm.", 900, "0", superseded_by="1"),
         fact("The user lives in Bonn.", 300, "1", superseded_by="2"),
@@ -195,10 +195,10 @@ def test_superseded_memories_come_last_with_a_date_and_only_for_questions_about_
         fact("The user lives in Porto.", 3, "2"),
     ]
     assert lines(*memories, past=True) == [
+        "- in June 2024: The user lives in Ulm.",
+        "- in January: The user lives in Bonn.",
         "- The user likes tea.",
         "- last Wednesday: The user lives in Porto.",
-        "- in January: The user lives in Bonn.",
-        "- in June 2024: The user lives in Ulm.",
     ]
     made = block(memories)
     assert "Bonn" not in made.text
@@ -248,6 +248,16 @@ def test_the_three_best_memories_are_used_no_matter_how_slow_the_model_is(quick:
     memories = [recalled(f"memory number {number}") for number in range(9)]
     assert block(memories, MemoryBudget(800, quick)).used[:FEWEST] == tuple(memories[:FEWEST])
     assert len(block(memories, MemoryBudget(800, 20)).used) == FEWEST
+
+
+def test_short_memories_leave_their_room_to_longer_ones() -> None:
+    long = recalled("It was " + "very " * 80 + "good.")
+    alone = block(
+        [long, *(recalled(f"{n} " + "word " * 90) for n in range(2))], MemoryBudget(800, 10)
+    )
+    beside = block([long, recalled("Likes tea."), recalled("Has a dog.")], MemoryBudget(800, 10))
+    assert beside.text.count("very") > alone.text.count("very")
+    assert beside.tokens <= alone.tokens
 
 
 def test_an_enormous_memory_is_cut_between_two_words() -> None:

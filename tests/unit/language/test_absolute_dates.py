@@ -30,6 +30,7 @@ THURSDAY = date(2026, 4, 9)
         ("they changed my test on the third", "they changed my test on the third"),
         ("he starts a week on Monday", "he starts on Monday 20 April 2026"),
         ("I see her Tuesday week", "I see her on Tuesday 21 April 2026"),
+        ("it was taken that Saturday", None),
         ("the other day I saw him", None),
         ("I'm off on Thursday", None),
     ],
