@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from assistant.context.already_told import may_be_told
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
 from assistant.context.prompt import (
@@ -145,7 +146,7 @@ class ContextWindow:
             memories: best first; `Prompt.memories` has those that fitted.
             reads_per_s: tokens that this model reads per second, if known.
             unknowable: whether the words ask for something that the assistant can't know by itself.
-                The model is told so, in English only.
+                The model is told so, in English only, unless the prompt may contain the answer.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
@@ -156,7 +157,8 @@ class ContextWindow:
 
         def newest_after(shown: _Shown) -> Newest:
             block = self._memory_block(shown, memories, cues, budget)
-            return Newest(self._pending_text(shown), state, date, block, words, hinted)
+            hint = hinted and not may_be_told(words, self._told(conversation.summary, shown))
+            return Newest(self._pending_text(shown), state, date, block, words, hint)
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -337,6 +339,12 @@ class ContextWindow:
 
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
+
+    def _told(self, summary: Summary | None, shown: _Shown) -> list[str]:
+        """What the prompt contains of the user's words, besides the newest and the memories."""
+        exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
+        said = [exchange.user_text for exchange in exchanges]
+        return [*said, *self._profile.memories(), summary.text if summary else ""]
 
     def _memory_block(
         self,

@@ -5,7 +5,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.context.memory_block import OPENING as MEMORIES_OPENING
-from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED, Prompt, system_prompt
+from assistant.context.prompt import Prompt, system_prompt
 from assistant.context.window import MARGIN, SHORTENED, ContextWindow
 from assistant.errors import SettingsError
 from assistant.settings import Context, Llm, Memory, Persona, Settings
@@ -55,54 +55,6 @@ def test_the_date_is_in_the_prompt_only_for_words_that_may_need_it() -> None:
     check_prompt(prompt)
     assert prompt.messages[-1].content == f"{DATE}\nWhat is on tomorrow?"
     assert sections(prompt) == ["system", "state", "newest message"]
-
-
-def test_what_cannot_be_known_is_followed_by_a_hint_that_never_enters_the_history() -> None:
-    conversation, window = talk(3), window_of()
-    window.state = lambda: "Form: the intake"
-    words = "Is it raining tomorrow?"
-    usual = window.build(conversation, words)
-
-    prompt = window.build(conversation, words, unknowable=True)
-
-    check_prompt(prompt)
-    assert prompt.messages[-1].content == f"(Form: the intake)\n{DATE}\n{words}\n{NOT_KNOWN}"
-    assert prompt.stable_messages == usual.stable_messages
-    parts = {each.name: each.text for each in prompt.sections}
-    assert parts["state"] == f"(Form: the intake)\n{DATE}\n{NOT_KNOWN}"
-    assert parts["newest message"] == words
-    say(conversation, words, "I can't know that.")
-    after = window.build(conversation, "I see.")
-    assert not any(NOT_KNOWN in each.content for each in after.messages)
-
-
-def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
-    memories = [recalled("keys are in the blue bowl")]
-    prompt = window_of().build(talk(2), "Where are my keys?", memories=memories, unknowable=True)
-    check_prompt(prompt)
-    assert prompt.messages[-1].content == (
-        f"({MEMORIES_OPENING}\n- keys are in the blue bowl)\nWhere are my keys?"
-        f"\n{NOT_KNOWN_UNLESS_NOTED}"
-    )
-    assert sections(prompt) == ["system", "history", "state", "memories", "newest message"]
-
-
-@pytest.mark.parametrize(
-    ("language", "hinted"), [("en", True), ("en-GB", True), ("de", False), ("auto", False)]
-)
-def test_the_hint_is_given_in_english_only(language: str, hinted: bool) -> None:
-    settings = Settings(persona=Persona(language=language))
-    window = ContextWindow(ScriptedModel(), settings, now=lambda: NOW)
-    prompt = window.build(Conversation.begin("ada"), "Any news?", unknowable=True)
-    check_prompt(prompt)
-    assert (NOT_KNOWN in prompt.messages[-1].content) is hinted
-
-
-def test_words_that_are_shortened_keep_their_hint() -> None:
-    prompt = window_of(tokens=600).build(talk(1), "rain or sun " * 900, unknowable=True)
-    check_prompt(prompt)
-    assert prompt.notice is not None
-    assert prompt.messages[-1].content.endswith(f"\n{NOT_KNOWN}")
 
 
 def test_memories_and_state_precede_the_newest_words_and_never_enter_the_history() -> None:
