@@ -223,16 +223,20 @@ class ClassifiedText:
             that the utterance is not a command.
         words, when, name: the command's arguments, exactly as they stand in the utterance; None if
             there is none. They mean what they mean in `assistant.intents.Command`.
+        unknowable: the probability that the utterance asks for something that only somebody with
+            the internet, or who was there, could know (tomorrow's weather, what is in the fridge).
     """
 
     probabilities: Mapping[str, float]
     words: str | None = None
     when: str | None = None
     name: str | None = None
+    unknowable: float = 0.0
 
 
 class IntentClassifier(Protocol):
-    """Decides whether an utterance is a command to the assistant itself, and of which kind."""
+    """Decides whether an utterance is a command to the assistant itself, and of which kind, and
+    whether it asks for something that the assistant can't know."""
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.

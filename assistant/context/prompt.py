@@ -1,8 +1,9 @@
 """The parts of a prompt besides the conversation: persona, profile, summary and date.
 
 The system prompt stays the same from turn to turn. Parts that change each turn (date, memories,
-state) form a block of bracketed lines above the user's words in the newest message. This block is
-not stored in the history.
+state) form a block of bracketed lines above the user's words in the newest message. If the words
+ask for something that the assistant can't know, another such line stands below them, because models
+heed it less if it stands above. None of these lines is stored in the history.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,6 +32,45 @@ LANGUAGES = (
 language model knows."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
+NOT_KNOWN = "(You can't look this up. Say that you don't know it.)"
+NOT_KNOWN_UNLESS_NOTED = "(Unless the notes say it, say that you don't know it.)"
+"""What the model is told, in English, of a question that the assistant can't answer by itself: the
+second if the prompt contains memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The parts of the newest message.
+
+    Attributes:
+        pending: earlier words of the user that were not answered.
+        words: the user's words.
+        unknowable: whether they ask for something that the assistant can't know by itself.
+    """
+
+    pending: str
+    state: str
+    date: str
+    memories: MemoryBlock
+    words: str
+    unknowable: bool = False
+
+    @property
+    def hint(self) -> str:
+        """The line below the words, or nothing."""
+        if not self.unknowable:
+            return ""
+        return NOT_KNOWN_UNLESS_NOTED if self.memories.text else NOT_KNOWN
+
+    @property
+    def state_lines(self) -> str:
+        """The lines that are neither words nor memories."""
+        return joined(self.state, self.date, self.hint)
+
+    @property
+    def message(self) -> Message:
+        above = joined(self.pending, self.state, self.date, self.memories.text)
+        return Message("user", joined(above, self.words, self.hint))
 
 
 @dataclass(frozen=True, slots=True)

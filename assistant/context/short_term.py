@@ -125,18 +125,22 @@ class ShortTermMemory:
         newest_user_text: str,
         memories: Sequence[MemoryUsed] = (),
         reads_per_s: float | None = None,
+        *,
+        unknowable: bool = False,
     ) -> Prompt:
         """Build the prompt for the next turn. Does not change the conversation.
 
         Args:
             memories: best first.
             reads_per_s: tokens that this model reads per second, if known.
+            unknowable: whether the words ask for something that the assistant can't know by itself.
         """
         return self._window.build(
             self.conversation,
             newest_user_text,
             memories=memories,
             reads_per_s=reads_per_s,
+            unknowable=unknowable,
         )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:

@@ -1,7 +1,7 @@
 """Selects the exchanges that the model sees, counted in exact tokens, and builds each turn's
 prompt.
 
-    [system prompt + profile + summary] [history …] | [state, date, memories + newest message]
+    [system prompt + profile + summary] [history …] | [state, date, memories, newest message, hint]
      stable: the same bytes each turn                | new each turn
 
 When the window is full, the older half leaves at once. So the bytes before the bar stay the same
@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from assistant.context.already_told import may_be_told
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
 from assistant.context.prompt import (
+    Newest,
     ProfilePart,
     Prompt,
     date_line,
@@ -71,23 +73,6 @@ class _Shown:
         return sum(len(group.exchanges) for group in self.groups) + len(self.pending)
 
 
-@dataclass(frozen=True, slots=True)
-class _Newest:
-    """The parts of the newest message."""
-
-    pending: str
-    state: str
-    date: str
-    memories: MemoryBlock
-    words: str
-
-    @property
-    def message(self) -> Message:
-        return Message(
-            "user", joined(self.pending, self.state, self.date, self.memories.text, self.words)
-        )
-
-
 class ContextWindow:
     """Builds prompts. Stores only ids, token counts and cuts of exchanges, and the profile's text.
 
@@ -114,6 +99,7 @@ class ContextWindow:
         self._importance = importance
         self._max_turns = settings.context.max_turns
         self._language = settings.persona.language
+        self._english = self._language.partition("-")[0].lower() == "en"
         self._memory = settings.memory
         self.state: Callable[[], str] = str
         """Returns what the model is told of an open form or task. The model's cache holds it."""
@@ -151,6 +137,7 @@ class ContextWindow:
         *,
         memories: Sequence[MemoryUsed] = (),
         reads_per_s: float | None = None,
+        unknowable: bool = False,
     ) -> Prompt:
         """Build the prompt for a turn. Does not change the conversation, so the words may be
         uncertain.
@@ -158,16 +145,20 @@ class ContextWindow:
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
             reads_per_s: tokens that this model reads per second, if known.
+            unknowable: whether the words ask for something that the assistant can't know by itself.
+                The model is told so, in English only, unless the prompt may contain the answer.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
         date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
         state = state_line(self.state())
         budget = self._memory_budget(reads_per_s)
+        hinted = unknowable and self._english
 
-        def newest_after(shown: _Shown) -> _Newest:
+        def newest_after(shown: _Shown) -> Newest:
             block = self._memory_block(shown, memories, cues, budget)
-            return _Newest(self._pending_text(shown), state, date, block, words)
+            hint = hinted and not may_be_told(words, self._told(conversation.summary, shown))
+            return Newest(self._pending_text(shown), state, date, block, words, hint)
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -273,7 +264,7 @@ class ContextWindow:
                 room -= cost
         return chosen
 
-    def _too_much(self, head: int, shown: _Shown, newest: _Newest) -> bool:
+    def _too_much(self, head: int, shown: _Shown, newest: Newest) -> bool:
         groups = sum(self._group_cost(group) for group in shown.groups)
         return head + groups + self._cost(newest.message) > self.budget
 
@@ -349,6 +340,12 @@ class ContextWindow:
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
+    def _told(self, summary: Summary | None, shown: _Shown) -> list[str]:
+        """What the prompt contains of the user's words, besides the newest and the memories."""
+        exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
+        said = [exchange.user_text for exchange in exchanges]
+        return [*said, *self._profile.memories(), summary.text if summary else ""]
+
     def _memory_block(
         self,
         shown: _Shown,
@@ -363,7 +360,7 @@ class ContextWindow:
         present = [*texts, cues.words, *self._profile.memories()]
         return memory_block(memories, self._now(), self._llm.count, budget, cues, present)
 
-    def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
+    def _fitted(self, head: int, newest: Newest) -> tuple[Newest, Notice | None]:
         """Shorten the newest words if they alone exceed the window."""
         if head + self._cost(newest.message) <= self.budget:
             return newest, None
@@ -374,7 +371,7 @@ class ContextWindow:
         return replace(newest, pending="", words=words), Notice(SHORTENED, Severity.WARNING)
 
     def _prompt(
-        self, summary: Summary | None, shown: _Shown, newest: _Newest, notice: Notice | None
+        self, summary: Summary | None, shown: _Shown, newest: Newest, notice: Notice | None
     ) -> Prompt:
         history = [message for group in shown.groups for message in group.messages(self.wording)]
         stable = (self._head_message(summary), *history)
@@ -389,7 +386,7 @@ class ContextWindow:
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),
             ),
-            "state": (joined(newest.state, newest.date), count(joined(newest.state, newest.date))),
+            "state": (newest.state_lines, count(newest.state_lines)),
             "memories": (newest.memories.text, newest.memories.tokens),
         }
         sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
-    from assistant.intents.intent_recogniser import IntentRecogniser
+    from assistant.intents.intent_recogniser import IntentRecogniser, Recognised, is_unknowable
     from assistant.intents.periods import period
     from assistant.intents.recogniser import ENGLISH, recognise
 else:
@@ -32,7 +32,9 @@ __all__ = [
     "CommandKind",
     "Intent",
     "IntentRecogniser",
+    "Recognised",
     "chosen",
+    "is_unknowable",
     "language",
     "normalised",
     "period",

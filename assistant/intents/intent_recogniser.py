@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
 from assistant.intents.answers import chosen
 from assistant.intents.command import ARGUMENTS, PERIODS, Command, CommandKind, Intent
@@ -121,8 +122,24 @@ known ("What do you know about volcanoes?")."""
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
 back" then means the form, and otherwise what was said last."""
+UNKNOWABLE = 0.6
+"""Minimum probability at which an utterance counts as asking for something that the assistant can't
+know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly anything that it can
+answer counts."""
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds of commands that mean nothing without their argument `words`."""
+
+
+class Recognised(NamedTuple):
+    """What was recognised in an utterance.
+
+    Attributes:
+        intent: what it asks of the assistant itself; None if it is anything else.
+        classified: what the classifier makes of it; None if it wasn't asked, or didn't answer.
+    """
+
+    intent: Intent | None
+    classified: ClassifiedText | None = None
 
 
 class IntentRecogniser:
@@ -167,18 +184,19 @@ class IntentRecogniser:
         text: str,
         names: tuple[str, ...] = (),
         expected: Collection[CommandKind] = (),
-    ) -> Intent | None:
-        """Return what `text` asks of the assistant itself; None if it is anything else.
+    ) -> Recognised:
+        """Return what `text` asks of the assistant itself, if anything.
 
         Args:
             names: the assistant's name and wake phrase.
             expected: kinds that are likelier now than usual, e.g. about the form that is open.
         """
         command = recognise(text, names)
-        found = await self._classified(text) if is_classified(command) else None
+        classified = await self._classified(text) if is_classified(command) else None
+        found = classified
         if found is not None and expected:
             found = replace(found, probabilities=_expecting(found.probabilities, expected))
-        return intent_of(command, found, text)
+        return Recognised(intent_of(command, found, text), classified)
 
     async def _classified(self, text: str) -> ClassifiedText | None:
         """What the classifier makes of `text`; None if it doesn't answer."""
@@ -208,6 +226,15 @@ def _load_rules() -> None:
 def is_classified(command: Command | None) -> bool:
     """Return whether the classifier is asked about what the grammar has made of an utterance."""
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
+
+
+def is_unknowable(found: ClassifiedText | None) -> bool:
+    """Return whether an utterance asks for something that the assistant can't know by itself.
+
+    Args:
+        found: what the classifier makes of it; None if it wasn't asked, or didn't answer.
+    """
+    return found is not None and found.unknowable >= UNKNOWABLE
 
 
 def intent_of(command: Command | None, found: ClassifiedText | None, text: str) -> Intent | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from assistant.intents import ABOUT_OPEN, BY_MEANING, CommandKind
 from assistant.language.word_lists import words_of
 from assistant.voice.speech.clauses import Clause, ClauseSplitter
-from models.interfaces import IntentClassifier
+from models.interfaces import ClassifiedText, IntentClassifier
 
 logger = logging.getLogger(__name__)
 
@@ -109,11 +109,18 @@ class ClaimDetector:
         """End the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def request(self, text: str) -> float:
+    async def request(self, text: str, classified: ClassifiedText | None = None) -> float:
         """Return the probability that the user's words ask for an act. Words that a skill has
         handled don't get here, so it is usually low, but for ordinary talk it is much lower
-        still."""
-        found = await self._probabilities(text)
+        still.
+
+        Args:
+            classified: what the classifier has already made of the words, if it was asked.
+        """
+        if classified is not None:
+            found = classified.probabilities
+        else:
+            found = await self._probabilities(text)
         return sum(found.get(kind, 0.0) for kind in ACTS)
 
     async def claim(self, text: str) -> float:
@@ -158,15 +165,21 @@ class AnswerCheck:
         asked: the user's words.
         pending: the probability that an earlier turn asked for an act, if the assistant replied
             with a question.
+        classified: what the classifier has already made of the user's words, if it was asked.
     """
 
     def __init__(
-        self, detector: ClaimDetector, language: str, asked: str = "", pending: float = 0.0
+        self,
+        detector: ClaimDetector,
+        language: str,
+        asked: str = "",
+        pending: float = 0.0,
+        classified: ClassifiedText | None = None,
     ) -> None:
         self._detector = detector
         self._language = language
         self._splitter = ClauseSplitter(language)
-        self._request = asyncio.create_task(detector.request(asked))
+        self._request = asyncio.create_task(detector.request(asked, classified))
         self._pending = pending
         self._sentence: list[str] = []
         """The clauses of the incomplete sentence, in the form in which they are spoken."""

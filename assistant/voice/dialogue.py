@@ -30,6 +30,7 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
+from assistant.intents import is_unknowable
 from assistant.memory import HiddenItems
 from assistant.settings import Settings
 from assistant.voice.background_tasks import TaskSet
@@ -230,7 +231,10 @@ class Dialogue:
         answer.turn, answer.hides = self.next_turn, self.last_said.hides
         answer.when_confirmed(partial(self._confirmed, answer))
         prompt = self._memory.prompt(
-            answer.user_text, answer.memories, reads_per_s=self._reads_per_s
+            answer.user_text,
+            answer.memories,
+            self._reads_per_s,
+            unknowable=is_unknowable(answer.classified),
         )
         used = {each.id for each in prompt.memories.used}
         answer.memories = tuple(each for each in answer.memories if each.id in used)

@@ -94,7 +94,7 @@ class RouteIntents(FrameProcessor):
             return
         self._drop_tool_request()
         act = self._skills.answer(text, names)
-        intent = await self._intent(text, names) if act is None else None
+        intent = await self._intent(answer, text) if act is None else None
         stops = intent is not None and intent.command.kind is CommandKind.STOP
         if intent is not None and stops and (answer.interrupts or self._dialogue.ringing):
             intent = replace(intent, sure=True)  # speech has stopped already: ask nothing
@@ -125,18 +125,25 @@ class RouteIntents(FrameProcessor):
         nobody should have to wake a sleeping assistant first."""
         text, intent = frame.answer.user_text, None
         if self._dialogue.ringing:
-            intent = await self._intent(text, self._dialogue.attention.names)
+            intent = await self._intent(frame.answer, text)
         if intent is not None and intent.command.kind in SILENCING:
             meant = replace(intent, sure=True)
             self._later(frame.answer, lambda: self._obey(meant, frame, text))
         else:
             self._later(frame.answer, self._ignore)
 
-    async def _intent(self, text: str, names: tuple[str, ...]) -> Intent | None:
+    async def _intent(self, answer: SpeculativeAnswer, text: str) -> Intent | None:
+        """Return what the words ask of the assistant itself. The answer keeps what the classifier
+        makes of them."""
         if not text:  # the wake phrase by itself
             return Intent(Command(CommandKind.WAKE))
         undo = self._skills.misheard_undo(text)
-        return undo or await self._recogniser.recognise(text, names, self._skills.expected)
+        if undo is not None:
+            return undo
+        names = self._dialogue.attention.names
+        found = await self._recogniser.recognise(text, names, self._skills.expected)
+        answer.classified = found.classified
+        return found.intent
 
     def _wakes_the_woken(self, intent: Intent, text: str) -> bool:
         return intent.command.kind is CommandKind.WAKE and bool(text) and not self._dialogue.asleep

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from assistant.events import MemoryUsed
 from assistant.voice.latency import TurnTimes
+from models.interfaces import ClassifiedText
 
 
 @dataclass(eq=False)
@@ -39,6 +40,8 @@ class SpeculativeAnswer:
     it don't stop it."""
     own_voice: float = 0.0
     """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
+    classified: ClassifiedText | None = None
+    """What the classifier makes of the user's words; None if it wasn't asked or didn't answer."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""

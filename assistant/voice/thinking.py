@@ -93,7 +93,9 @@ class Think(FrameProcessor):
     def _check(self, answer: SpeculativeAnswer) -> AnswerCheck | None:
         if self._detector is None:
             return None
-        return AnswerCheck(self._detector, self._language, answer.user_text, self._pending)
+        return AnswerCheck(
+            self._detector, self._language, answer.user_text, self._pending, answer.classified
+        )
 
     def _wait_for_more(self, pending: float) -> None:
         self._pending = pending

@@ -1,14 +1,16 @@
 """Writes the ONNX graph with which an encoder recognises intents.
 
-The graph takes token ids, shape (texts, length), of texts of the same length. It has two outputs:
+The graph takes token ids, shape (texts, length), of texts of the same length. It has three outputs:
 
 - `intents`, shape (texts, kinds): how strongly a text suggests each kind of command. A softmax
   gives probabilities.
 - `spans`, shape (texts, length, 4): how strongly each token seems to be outside of the command's
   arguments, or inside of the first, the second or the third.
+- `knowable`, shape (texts, 3): how strongly a text seems to be of each class in `KNOWABLE`. A
+  softmax gives calibrated probabilities.
 
 The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
-(`models/encoder/intents.py`). The weights of the two last layers are in the same file as the
+(`models/encoder/intents.py`). The weights of the three last layers are in the same file as the
 adapter's, so that one digest covers all.
 """
 
@@ -20,7 +22,7 @@ import onnx
 
 from assistant.errors import ModelCorrupt
 from models.encoder.graph import Graph, token_states
-from models.encoder.intents import ARGUMENTS, read_kinds
+from models.encoder.intents import ARGUMENTS, KNOWABLE, read_kinds
 from models.encoder.weights import Array, Published, read_tensors
 
 COMMANDS = (
@@ -64,17 +66,18 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class IntentHeads:
-    """The weights and biases of the two last layers, shapes (out, in) and (out,)."""
+    """The weights and biases of the three last layers, shapes (out, in) and (out,)."""
 
     intents: tuple[Array, Array]
     spans: tuple[Array, Array]
+    knowable: tuple[Array, Array]
 
 
 def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
     """Read the last layers from an adapter's folder. The model must have this number of dimensions.
 
     Raises:
-        ModelCorrupt: the layers can't be read, or don't fit the model.
+        ModelCorrupt: the layers can't be read, don't fit the model, or are not complete.
     """
     kinds = len(read_kinds(adapter).kinds)
     layers = []
@@ -83,7 +86,10 @@ def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
         for name, shape in (
             ("intents", (kinds, 2 * dimensions)),
             ("spans", (1 + len(ARGUMENTS), dimensions)),
+            ("knowable", (len(KNOWABLE), 2 * dimensions)),
         ):
+            if name == "knowable" and f"{name}.weight" not in tensors:
+                raise ValueError("it has no layer `knowable`, which scripts/train_knowable.py adds")
             weight, bias = (tensors[f"{name}.{part}"] for part in ("weight", "bias"))
             if weight.shape != shape or bias.shape != shape[:1]:
                 raise ValueError(f"{name} has another shape")
@@ -100,10 +106,14 @@ def build_intents(graph: Graph, published: Published, heads: IntentHeads) -> onn
     states = token_states(graph, published)
     first = graph.add("Squeeze", graph.add("Gather", states, "int.0", axis=1), "int.1")
     mean = graph.add("ReduceMean", states, axes=[1], keepdims=0)
-    _linear(graph, "intents", graph.add("Concat", first, mean, axis=1), heads.intents)
+    both = graph.add("Concat", first, mean, axis=1)
+    _linear(graph, "intents", both, heads.intents)
     _linear(graph, "spans", states, heads.spans)
+    _linear(graph, "knowable", both, heads.knowable)
     return graph.model(
-        intents=["texts", len(heads.intents[1])], spans=["texts", "length", len(heads.spans[1])]
+        intents=["texts", len(heads.intents[1])],
+        spans=["texts", "length", len(heads.spans[1])],
+        knowable=["texts", len(heads.knowable[1])],
     )
 
 

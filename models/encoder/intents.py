@@ -1,10 +1,11 @@
 """Recognises what an utterance asks of the assistant itself, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter and two linear layers: one gives the probability of each kind of command, the other marks
-the words that are the command's arguments. The second layer was trained only on commands that may
-have arguments, so its output means nothing for other commands. `scripts/train_intents.py` trains
-them.
+an adapter and three linear layers. One gives the probability of each kind of command. The second
+marks the words that are the command's arguments; it was trained only on commands that may have
+arguments, so its output means nothing for other commands. The third judges whether an utterance
+asks for something that can't be known. `scripts/train_intents.py` trains the adapter and the first
+two layers, `scripts/train_knowable.py` the third.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tokenizers import Tokenizer
 
@@ -32,6 +34,9 @@ NO_COMMAND = "none"
 ARGUMENTS = ("words", "when", "name")
 """The arguments of a command. A token with the mark 1 belongs to the first of them, and so on. A
 token with the mark 0 belongs to none."""
+KNOWABLE = ("known", "live", "unseen")
+"""The classes of the third layer: what can be answered or needs no answer, what only somebody with
+the internet could answer, and what only somebody who was there could."""
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
@@ -95,10 +100,11 @@ class OnnxIntentClassifier:
         tokenizer, session = open_prepared(self._folder, INTENTS, what, self._threads)
         tokenizer.enable_truncation(LONGEST)
         kinds = read_kinds(self._adapter)
-        if session.get_outputs()[0].shape[1] != len(kinds.kinds):
+        shapes = {each.name: each.shape for each in session.get_outputs()}
+        if shapes["intents"][1] != len(kinds.kinds) or "knowable" not in shapes:
             raise ModelCorrupt(
                 f"The recognition of intents in {self._folder} knows other kinds than "
-                f"{self._adapter / KINDS}.",
+                f"{self._adapter / KINDS}, or was prepared by another version of this program.",
                 mend=f"assistant models pull {self._folder.name}",
             )
         self._kinds, self._tokenizer, self._session = kinds, tokenizer, session
@@ -118,20 +124,25 @@ class OnnxIntentClassifier:
         cut = bool(read.overflowing) or len(beginning) < len(text)
         try:
             ids = np.array([read.ids], np.int64)
-            intents, spans = self._session.run(["intents", "spans"], {"input_ids": ids})
+            outputs = self._session.run(["intents", "spans", "knowable"], {"input_ids": ids})
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelFailed(f"The recognition of intents failed: {first_line(error)}.") from error
-        scaled = np.exp((intents[0] - intents[0].max()) / self._kinds.temperature)
-        found = zip(self._kinds.kinds, (scaled / scaled.sum()).tolist(), strict=True)
+        intents, spans, knowable = (each[0] for each in outputs)
+        found = zip(self._kinds.kinds, _softmax(intents, self._kinds.temperature), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
-        marks = spans[0].argmax(axis=1).tolist()
-        return ClassifiedText(
-            probabilities,
-            *(
-                marked_words(text, read.offsets, marks, number, cut=cut)
-                for number in range(1, 1 + len(ARGUMENTS))
-            ),
+        marks = spans.argmax(axis=1).tolist()
+        words, when, name = (
+            marked_words(text, read.offsets, marks, number, cut=cut)
+            for number in range(1, 1 + len(ARGUMENTS))
         )
+        unknowable = sum(_softmax(knowable)[1:])
+        return ClassifiedText(probabilities, words, when, name, unknowable)
+
+
+def _softmax(outputs: NDArray[np.float32], temperature: float = 1.0) -> list[float]:
+    scaled = np.exp((outputs - outputs.max()) / temperature)
+    shares: list[float] = (scaled / scaled.sum()).tolist()
+    return shares
 
 
 def marked_words(

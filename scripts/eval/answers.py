@@ -25,6 +25,7 @@ from scripts.eval.answer_rules import judged
 from scripts.eval.asking import Answers, language_model
 from scripts.eval.claims import Remembered
 from scripts.eval.intents import loaded_classifier, with_classifier
+from scripts.eval.knowable import by_classifier
 from scripts.eval.session_turns import SessionParts, Turn, open_session
 
 SPEED = "reads_per_s"
@@ -64,7 +65,14 @@ def product_parts(answers: Answers) -> Iterator[SessionParts]:
     classifier = Remembered(loaded_classifier())
     detector = ClaimDetector(classifier, deadline_s=math.inf)  # the machine's load changes nothing
     try:
-        yield SessionParts(settings, NoModel(), with_classifier(classifier), detector, answers)
+        yield SessionParts(
+            settings,
+            NoModel(),
+            with_classifier(classifier),
+            detector,
+            answers,
+            cannot_know=by_classifier(classifier),
+        )
     finally:
         detector.close()
 

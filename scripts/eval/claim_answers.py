@@ -19,7 +19,8 @@ from models.interfaces import Generation, LanguageModel
 from scripts.common.utterances import REQUESTS, Utterance, read_utterances
 from scripts.eval.asking import Answers, written
 from scripts.eval.intents import Understand
-from scripts.eval.session_turns import SessionParts, open_session
+from scripts.eval.knowable import CannotKnow
+from scripts.eval.session_turns import SessionParts, all_known, open_session
 
 CLAIMS = "evaluation/claims.jsonl"
 FROM_REQUESTS = 30
@@ -70,24 +71,29 @@ async def ask(
     prompts: Sequence[Utterance],
     understand: Understand,
     answers: Answers,
+    cannot_know: CannotKnow = all_known,
 ) -> list[Answered]:
     """Ask the model all prompts that no skill takes, each as the first of a conversation.
+
+    Args:
+        cannot_know: recognises what the assistant can't know.
 
     Raises:
         ModelFailed: the model doesn't answer.
     """
-    parts, found = SessionParts(Settings(), llm, understand), []
+    parts, found = SessionParts(Settings(), llm, understand, cannot_know=cannot_know), []
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder)).create()
         for prompt in prompts:
             async with open_session(parts, home) as session:
                 taken = await session.reply(prompt.said) is not None
-            text = None if taken else await _answer(parts.settings, llm, prompt.said, answers)
+            text = None if taken else await _answer(parts, prompt.said, answers)
             found.append(Answered(prompt, text))
     return found
 
 
-async def _answer(settings: Settings, llm: LanguageModel, said: str, answers: Answers) -> str:
-    messages = short_term(settings, llm).prompt(said).messages
-    request = Generation(messages, MOST_TOKENS, settings.llm.temperature)
-    return await written(llm, request, answers)
+async def _answer(parts: SessionParts, said: str, answers: Answers) -> str:
+    memory = short_term(parts.settings, parts.llm)
+    messages = memory.prompt(said, unknowable=parts.cannot_know(said)).messages
+    request = Generation(messages, MOST_TOKENS, parts.settings.llm.temperature)
+    return await written(parts.llm, request, answers)

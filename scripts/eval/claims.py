@@ -24,6 +24,7 @@ from scripts.eval.claim_answers import PARTS, Answered, ask, read_prompts
 from scripts.eval.claim_patterns import claims_act
 from scripts.eval.commands import share
 from scripts.eval.intents import loaded_classifier, with_classifier
+from scripts.eval.knowable import by_classifier
 
 LANGUAGE = "en"
 STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
@@ -162,7 +163,8 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
     try:
         async with language_model(model, threads) as llm:
             answers = Answers(file)
-            found = await ask(llm, read_prompts(), with_classifier(classifier), answers)
+            understand, cannot_know = with_classifier(classifier), by_classifier(classifier)
+            found = await ask(llm, read_prompts(), understand, answers, cannot_know)
         return [await check(each, classifier, detector) for each in found if each.text is not None]
     finally:
         detector.close()

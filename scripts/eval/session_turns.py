@@ -33,6 +33,7 @@ from models.interfaces import Generation, LanguageModel, Message
 from scripts.common.session_skills import session_skills
 from scripts.eval.asking import Answers, written
 from scripts.eval.intents import Understand
+from scripts.eval.knowable import CannotKnow
 
 RECALL_S = 30.0
 """Seconds that a recall may take."""
@@ -58,6 +59,11 @@ class Turn:
         return self.prompt.memories.used if self.prompt is not None else ()
 
 
+def all_known(_: str) -> bool:
+    """Takes nothing for something that the assistant can't know."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class SessionParts:
     """What all sessions with one language model share.
@@ -66,6 +72,7 @@ class SessionParts:
         llm: loaded.
         understand: recognises what is asked of the assistant itself.
         detector: finds claims; None if answers aren't checked.
+        cannot_know: recognises what the assistant can't know.
         answers: keeps what the model has written.
         reads_per_s: tokens that the model reads per second; None if unknown.
     """
@@ -76,6 +83,7 @@ class SessionParts:
     detector: ClaimDetector | None = None
     answers: Answers = field(default_factory=lambda: Answers(None))
     reads_per_s: float | None = None
+    cannot_know: CannotKnow = all_known
 
 
 class Session:
@@ -138,7 +146,8 @@ class Session:
         memories: Sequence[MemoryUsed] = ()
         if self._recall is not None:
             memories = (await self._recall.recall(said, RECALL_S)).memories
-        prompt = self._window.prompt(said, memories, parts.reads_per_s)
+        unknowable = parts.cannot_know(said)
+        prompt = self._window.prompt(said, memories, parts.reads_per_s, unknowable=unknowable)
         llm = parts.settings.llm
         request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
         text = await written(parts.llm, request, parts.answers)

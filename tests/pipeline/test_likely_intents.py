@@ -11,7 +11,7 @@ import pytest
 
 from assistant.events import Remarked, TurnEnded
 from assistant.intents.command import BY_MEANING, Command, CommandKind, Intent
-from assistant.intents.intent_recogniser import IntentRecogniser
+from assistant.intents.intent_recogniser import IntentRecogniser, Recognised
 from assistant.memory import HiddenItems
 from tests.pipeline.test_barge_in import LONG, count_then
 from tests.pipeline.test_spoken_commands import say
@@ -100,9 +100,9 @@ def hint_at(command: Command, monkeypatch: pytest.MonkeyPatch, hint: str = HINT)
         text: str,
         names: tuple[str, ...] = (),
         expected: Collection[CommandKind] = (),
-    ) -> Intent | None:
+    ) -> Recognised:
         known = await recognise(self, text, names, expected)
-        return Intent(command, sure=False) if text == hint else known
+        return Recognised(Intent(command, sure=False)) if text == hint else known
 
     monkeypatch.setattr(IntentRecogniser, "recognise", recognised)
 

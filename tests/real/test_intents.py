@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from assistant.compose.engines import build_intent_classifier
+from assistant.context.prompt import NOT_KNOWN
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from assistant.intents import CommandKind
 from assistant.settings import Persona, Settings
@@ -21,6 +23,8 @@ from models.encoder.weights import WEIGHTS
 from models.selection import ModelSelection, select_models
 from scripts.common.rows import read_rows
 from scripts.common.utterances import CLAIM
+from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
+from tests.support.session import session
 
 pytestmark = [
     pytest.mark.real,
@@ -55,9 +59,11 @@ def classifier(folder: Path, adapter: Path) -> OnnxIntentClassifier:
     return made
 
 
-def reference(folder: Path, adapter: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Each text's probabilities as torch and peft compute them, and the share of its tokens that
-    are marked."""
+def reference(
+    folder: Path, adapter: Path, texts: list[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each text's probabilities as torch and peft compute them, the share of its tokens that are
+    marked, and the probability that what it asks for can't be known."""
     import torch
     from peft import PeftModel
     from safetensors.torch import load_file
@@ -68,7 +74,7 @@ def reference(folder: Path, adapter: Path, texts: list[str]) -> tuple[np.ndarray
     weights = load_file(adapter / "adapter_model.safetensors")
     heads = {name: weight.float() for name, weight in weights.items()}
     temperature = read_kinds(adapter).temperature
-    probabilities, marked = [], []
+    probabilities, marked, unknowable = [], [], []
     with torch.no_grad():
         for text in texts:
             given = tokenizer(text, truncation=True, max_length=64, return_tensors="pt")
@@ -78,7 +84,9 @@ def reference(folder: Path, adapter: Path, texts: list[str]) -> tuple[np.ndarray
             probabilities.append(torch.softmax(logits / temperature, -1).numpy())
             spans = x @ heads["spans.weight"].T + heads["spans.bias"]
             marked.append(float(spans.argmax(-1).float().mean()))
-    return np.array(probabilities), np.array(marked)
+            known = heads["knowable.weight"] @ both + heads["knowable.bias"]
+            unknowable.append(1 - float(torch.softmax(known, -1)[0]))
+    return np.array(probabilities), np.array(marked), np.array(unknowable)
 
 
 @pytest.mark.parametrize("step", [200, pytest.param(40, marks=pytest.mark.long)])
@@ -87,7 +95,7 @@ def test_probabilities_are_near_those_of_the_trained_model(
 ) -> None:
     rows = read_rows(located("training/intents.jsonl"))[::step]
     texts = [row["said"] for row in rows]
-    truth, marked = reference(folder, adapter, texts)
+    truth, marked, unknowable = reference(folder, adapter, texts)
 
     found = [classifier.classify(text) for text in texts]
 
@@ -97,6 +105,7 @@ def test_probabilities_are_near_those_of_the_trained_model(
     ours[:, 0] = 1 - ours.sum(axis=1)
     assert np.abs(ours - truth).mean() < 0.005
     assert (ours.argmax(axis=1) == truth.argmax(axis=1)).mean() > 0.97
+    assert np.abs(np.array([each.unknowable for each in found]) - unknowable).mean() < 0.03
     some = np.array([bool(each.words or each.when or each.name) for each in found])
     assert (some == (marked > 0)).mean() > 0.95
     for each, text in zip(found, texts, strict=True):
@@ -114,6 +123,20 @@ def test_words_are_cut_from_the_utterance_itself(classifier: OnnxIntentClassifie
     assert classifier.classify("Please remember that for me.").words is None
 
 
+async def test_the_model_is_told_of_the_weather_but_not_of_the_sky(
+    tmp_path: Path, classifier: OnnxIntentClassifier
+) -> None:
+    llm, said = ScriptedLlm(), ("why is the sky blue", "what's the weather like tomorrow")
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=classifier, speaks=False) as talk:
+        for line in said:
+            await talk.loop.say(line)
+            await talk.loop.settled()
+    sky, weather = (each.messages[-1].content for each in llm.requests)
+    assert sky == said[0]
+    assert weather.endswith(f"{said[1]}\n{NOT_KNOWN}")
+
+
 @pytest.mark.parametrize(
     "text",
     ["", " ", "\0", "a\0b", "\ud800 forget that", "x\udfff y", "é" * 100_000, "word " * 9999],
@@ -123,6 +146,7 @@ def test_unusual_text_is_classified(classifier: OnnxIntentClassifier, text: str)
 
     assert min(found.probabilities.values()) >= 0
     assert sum(found.probabilities.values()) <= 1 + 1e-6
+    assert 0 <= found.unknowable <= 1
     assert found.words is None or found.words in text
 
 
@@ -172,6 +196,11 @@ def test_a_missing_or_damaged_model_is_explained(
     (other / KINDS).write_text(json.dumps(described), encoding="utf-8")
     with pytest.raises(ModelCorrupt, match="knows other kinds"):
         OnnxIntentClassifier(copy, other).load()
+    older = onnx.load(folder / INTENTS, load_external_data=False)
+    del older.graph.output[2:]
+    (copy / INTENTS).write_bytes(older.SerializeToString())
+    with pytest.raises(ModelCorrupt, match="prepared by another version"):
+        OnnxIntentClassifier(copy, adapter).load()
 
 
 def test_an_adapter_without_fitting_heads_is_refused(
@@ -186,10 +215,15 @@ def test_an_adapter_without_fitting_heads_is_refused(
     weights = load_file(adapter / "adapter_model.safetensors")
     narrow = weights | {"spans.weight": weights["spans.weight"][:, :9].copy()}
     absent = {name: each for name, each in weights.items() if name != "intents.bias"}
-    for changed in (narrow, absent):
+    less = {name: each for name, each in weights.items() if name != "knowable.bias"}
+    for changed in (narrow, absent, less):
         save_file(changed, wrong / "adapter_model.safetensors")
         assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
         assert "adapter for intents" in capsys.readouterr().err
+    before = {name: each for name, each in weights.items() if not name.startswith("knowable")}
+    save_file(before, wrong / "adapter_model.safetensors")
+    assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
+    assert "scripts/train_knowable.py adds" in capsys.readouterr().err
     (wrong / KINDS).unlink()
     assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
     assert KINDS in capsys.readouterr().err

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import ModelMissing
+from assistant.errors import ModelCorrupt, ModelMissing
 from models.download.cache import ModelStore
 from models.encoder.intents import KINDS, OnnxIntentClassifier
 from models.encoder.preparation import main
-from scripts import train_intents
+from scripts import train_intents, train_knowable
 
 pytestmark = [
     pytest.mark.real,
@@ -43,6 +43,10 @@ def test_a_trained_classifier_tells_a_command_from_talk(
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
         shutil.copy(store.location(NAME) / file.name, target)
+    assert main([str(folder), "--intents", str(out)]) == ModelCorrupt.exit_code
+    assert "train_knowable" in capsys.readouterr().err
+    knowable = ["--adapter", str(out), "--write", "--limit", "60", "--talk", "60"]
+    assert train_knowable.main(knowable) == 0
     assert main([str(folder), "--intents", str(out)]) == 0
     classifier = OnnxIntentClassifier(folder, out)
     classifier.load()

@@ -9,7 +9,14 @@ import pytest
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.intents import intent_recogniser
 from assistant.intents.command import ABOUT_OPEN, DELETING, Command, CommandKind, Intent
-from assistant.intents.intent_recogniser import THRESHOLDS, IntentRecogniser, intent_of
+from assistant.intents.intent_recogniser import (
+    THRESHOLDS,
+    UNKNOWABLE,
+    IntentRecogniser,
+    Recognised,
+    intent_of,
+    is_unknowable,
+)
 from models.interfaces import ClassifiedText
 
 BIN = "Bin what I said about my locker."
@@ -51,22 +58,22 @@ async def loaded(classifier: Classifier | None) -> IntentRecogniser:
 async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
     classifier = Classifier()
     recogniser = await loaded(classifier)
-    assert await recogniser.recognise("Stop.") == Intent(Command(CommandKind.STOP))
+    assert (await recogniser.recognise("Stop.")).intent == Intent(Command(CommandKind.STOP))
     assert classifier.asked == []
-    assert await recogniser.recognise(BIN) == Intent(LOCKER, sure=False)
+    assert (await recogniser.recognise(BIN)).intent == Intent(LOCKER, sure=False)
     recogniser.close()
 
 
 async def test_what_is_expected_is_likelier_and_the_rest_less_likely() -> None:
     heard = ClassifiedText({"repeat": 0.53, "form_read": 0.22})
     recogniser = await loaded(Classifier(heard))
-    usual = await recogniser.recognise("Read it back.")
+    usual = (await recogniser.recognise("Read it back.")).intent
     assert usual == Intent(Command(CommandKind.REPEAT), sure=False)
-    with_a_form_open = await recogniser.recognise("Read it back.", (), ABOUT_OPEN)
+    with_a_form_open = (await recogniser.recognise("Read it back.", (), ABOUT_OPEN)).intent
     assert with_a_form_open == Intent(Command(CommandKind.FORM_READ), sure=False)
     recogniser.close()
     talk = await loaded(Classifier(ClassifiedText({"form_done": 0.05})))
-    assert await talk.recognise("It was a long day.", (), ABOUT_OPEN) is None
+    assert (await talk.recognise("It was a long day.", (), ABOUT_OPEN)).intent is None
     talk.close()
 
 
@@ -74,26 +81,43 @@ async def test_only_what_both_take_for_deleting_is_deleted_without_asking() -> N
     that = Command(CommandKind.FORGET_THAT)
     for found, sure in (({"forget_that": 0.9}, True), ({"forget_all": 0.9}, False), ({}, False)):
         recogniser = await loaded(Classifier(ClassifiedText(found)))
-        assert await recogniser.recognise("Forget that.") == Intent(that, sure=sure), found
+        assert (await recogniser.recognise("Forget that.")).intent == Intent(that, sure=sure), found
         recogniser.close()
     for alone in (None, Classifier(fails=True), Classifier(missing=True)):
         recogniser = await loaded(alone)
-        assert await recogniser.recognise("Forget that.") == Intent(that), "the grammar suffices"
+        assert (await recogniser.recognise("Forget that.")).intent == Intent(that), (
+            "the grammar suffices"
+        )
         recogniser.close()
+
+
+async def test_what_the_classifier_has_found_is_passed_on_as_it_was_found() -> None:
+    heard = ClassifiedText({"form_done": 0.05}, unknowable=0.9)
+    recogniser = await loaded(Classifier(heard))
+    assert await recogniser.recognise("Any news?", (), ABOUT_OPEN) == Recognised(None, heard)
+    assert (await recogniser.recognise("Stop.")).classified is None, "it wasn't asked"
+    recogniser.close()
+
+
+def test_only_what_is_probably_unknowable_counts() -> None:
+    assert is_unknowable(ClassifiedText({}, unknowable=UNKNOWABLE))
+    assert not is_unknowable(ClassifiedText({}, unknowable=UNKNOWABLE - 0.01))
+    assert not is_unknowable(ClassifiedText({}))
+    assert not is_unknowable(None)
 
 
 async def test_every_period_is_one_kind_to_the_classifier() -> None:
     recogniser = await loaded(Classifier(ClassifiedText({"forget_period": 0.9})))
-    found = await recogniser.recognise("Forget the last ten minutes.")
+    found = (await recogniser.recognise("Forget the last ten minutes.")).intent
     assert found == Intent(Command(CommandKind.FORGET_SPAN, minutes=10))
     recogniser.close()
 
 
 async def test_without_a_classifier_or_before_it_is_loaded_the_grammar_decides_alone() -> None:
-    assert await (await loaded(None)).recognise(BIN) is None
-    assert await IntentRecogniser(Classifier()).recognise(BIN) is None
-    assert await (await loaded(Classifier(missing=True))).recognise(BIN) is None
-    assert await (await loaded(Classifier())).recognise("  ") is None
+    assert (await (await loaded(None)).recognise(BIN)).intent is None
+    assert (await IntentRecogniser(Classifier()).recognise(BIN)).intent is None
+    assert (await (await loaded(Classifier(missing=True))).recognise(BIN)).intent is None
+    assert (await (await loaded(Classifier())).recognise("  ")).intent is None
 
 
 async def test_a_failing_classifier_is_reported_once_and_stops_no_turn(
@@ -101,7 +125,7 @@ async def test_a_failing_classifier_is_reported_once_and_stops_no_turn(
 ) -> None:
     recogniser = await loaded(Classifier(fails=True))
     for _ in range(3):
-        assert await recogniser.recognise(BIN) is None
+        assert (await recogniser.recognise(BIN)).intent is None
     assert [each.message for each in caplog.records] == ["the intent classifier failed"]
     assert "locker" not in caplog.text
 
@@ -109,7 +133,7 @@ async def test_a_failing_classifier_is_reported_once_and_stops_no_turn(
 async def test_a_late_classifier_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intent_recogniser, "DEADLINE_S", 0.01)
     recogniser = await loaded(Classifier(takes_s=0.2))
-    assert await recogniser.recognise(BIN) is None
+    assert (await recogniser.recognise(BIN)).intent is None
 
 
 def test_every_kind_has_thresholds_and_deleting_is_never_sure() -> None:

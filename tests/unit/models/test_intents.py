@@ -69,7 +69,8 @@ def test_a_long_argument_is_not_cut_off(tmp_path: Path, words: int) -> None:
     tokenizer.pre_tokenizer = WhitespaceSplit()
     tokenizer.enable_truncation(LONGEST)
     session = Mock()
-    session.run.return_value = np.zeros((1, 2)), np.array([[[0.0, 1.0]] * min(words, LONGEST)])
+    marks = np.array([[[0.0, 1.0]] * min(words, LONGEST)])
+    session.run.return_value = np.zeros((1, 2)), marks, np.zeros((1, 3))
     classifier = OnnxIntentClassifier(tmp_path, tmp_path)
     with patch.multiple(classifier, _tokenizer=tokenizer, _session=session):
         text = " ".join(["word"] * words)
@@ -96,3 +97,15 @@ def test_a_damaged_description_is_refused_in_one_line(tmp_path: Path, text: str 
     with pytest.raises(ModelCorrupt, match=r"intents\.json can't be read") as caught:
         read_kinds(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_live_or_unseen_is_not_knowable(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    session = Mock()
+    classifier = OnnxIntentClassifier(tmp_path, tmp_path)
+    with patch.multiple(classifier, _tokenizer=tokenizer, _session=session):
+        for outputs, unknowable in (((9, 0, 0), 0.0), ((0, 9, 0), 1.0), ((0, 0, 0), 2 / 3)):
+            made = np.array([outputs], np.float32)
+            session.run.return_value = np.zeros((1, 2)), np.zeros((1, 1, 4)), made
+            found = classifier.classify("word")
+            assert found.unknowable == pytest.approx(unknowable, abs=0.001)

@@ -1,0 +1,43 @@
+"""Measures how well it is recognised that the assistant can't know what it is asked.
+
+On a part of `data/evaluation/knowable.jsonl`: the share of questions found that only somebody with
+the internet could answer (live), or who was there (unseen), and the share of other utterances that
+are wrongly taken for one (known). The talk of the same part of `intents.jsonl` and `requests.jsonl`
+shows how much ordinary talk is taken for such a question; a few utterances of it are some. The
+threshold in use is `UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part
+`dev`, and only mistakes of that part may be looked at (`--show`).
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.common import program
+from scripts.common.knowable import PARTS
+from scripts.eval.knowable import measured
+
+COLUMNS = ("recall", "live", "unseen", "known", "passed", "talk_taken")
+
+
+def work(options: program.Options) -> program.Figures:
+    found = measured(options.part)
+    if options.show and options.part == PARTS[0]:
+        print(*found["wrong"], "", sep="\n")
+    print(f"{'threshold':>9}" + "".join(f"{each:>12}" for each in COLUMNS))
+    for least, figures in found["steps"].items():
+        print(f"{least:>9}" + "".join(f"{figures[each]:>12}" for each in COLUMNS))
+    print(f"in use: {found['threshold']}; talk: {found['talk']} utterances")
+    return {name: each for name, each in found.items() if name != "wrong"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    parser.add_argument("--part", default=PARTS[0], choices=PARTS, help="part of the sets")
+    parser.add_argument("--show", action="store_true", help="print the mistakes in part `dev`")
+    return program.run(work, parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,180 @@
+"""Trains the layer of the classifier of intents that judges whether the assistant can know what is
+asked. The encoder and its adapter stay as they are, so what they recognise doesn't change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
+from transformers import AutoModel, AutoTokenizer
+
+from assistant.errors import ModelCorrupt
+from assistant.language.dialogue_acts import is_question
+from assistant.paths import models_cache
+from data import located
+from models import catalogue
+from models.download.cache import ModelStore
+from models.encoder.intents import KNOWABLE
+from scripts.common import utterances
+from scripts.common.knowable import EVALUATION, KNOWN, PARTS, TRAINING, Labelled, read_labelled
+from scripts.common.rows import InputUnusable
+from scripts.train import calibration
+from scripts.train.intent_lessons import LONGEST, read_requests
+from scripts.train.lora import WEIGHTS
+
+ABOUT, ACT = "about", "act"
+"""Tags of questions about the assistant, all of which it can answer, and of requests for acts."""
+STEPS = 300
+"""Maximum number of iterations. Far fewer are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train.
+
+    Attributes:
+        adapter: the folder of the adapter; None for the one in use.
+        write: whether to write the layer into the adapter's file.
+        strength: how much the utterances count against the penalty for large weights.
+        talk: at most so many utterances of ordinary talk are learnt too.
+        limit: use only so many labelled utterances; None for all.
+    """
+
+    encoder: str
+    adapter: Path | None
+    write: bool
+    strength: float
+    talk: int
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A linear layer: weight, shape (classes, inputs), and bias, shape (classes,)."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def outputs(self, features: Tensor) -> calibration.Array:
+        return functional.linear(features, self.weight, self.bias).numpy()
+
+    def divided(self, by: float) -> "Layer":
+        return Layer(self.weight / by, self.bias / by)
+
+
+def read_talk(most: int) -> Sequence[Labelled]:
+    """Ordinary talk that asks for nothing, or for something about the assistant, from the
+    utterances with which intents are learnt. They are evenly spaced. Other questions in them are
+    left out, since nobody has judged whether the assistant can answer them."""
+    requests = read_requests()
+    found = [
+        Labelled(each.said, KNOWN)
+        for each in utterances.read_utterances(located(utterances.TRAINING))
+        if each.label is None and each.tag != ACT and each.said not in requests
+        if each.tag == ABOUT or not is_question(each.said)
+    ]
+    return spread(found, most)
+
+
+def spread(found: Sequence[Labelled], most: int) -> Sequence[Labelled]:
+    """At most so many of the utterances, evenly spaced."""
+    return found[:: -(-len(found) // most)]
+
+
+@torch.no_grad()
+def features_of(folder: Path, adapter: Path, texts: Sequence[str]) -> Tensor:
+    """What the layer sees of each text: the state of the first token, and the mean of all.
+
+    Raises:
+        ModelCorrupt: the adapter can't be read.
+    """
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    try:
+        published = AutoModel.from_pretrained(str(folder))
+        encoder = PeftModel.from_pretrained(published, str(adapter)).float().eval()
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(
+            f"The adapter for intents in {adapter} can't be read: {error}."
+        ) from error
+    found = []
+    for text in texts:  # one by one, without padding, as in the product
+        given = tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")
+        x = encoder(**given).last_hidden_state[0]
+        found.append(torch.cat([x[0], x.mean(0)]))
+    return torch.stack(found).double()
+
+
+def fitted(features: Tensor, labels: Tensor, strength: float) -> Layer:
+    """The layer with the least cross entropy and penalty (multinomial logistic regression)."""
+    classes, inputs = len(KNOWABLE), features.shape[1]
+    weight = torch.zeros(classes, inputs, dtype=torch.float64, requires_grad=True)
+    bias = torch.zeros(classes, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weight, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        outputs = functional.linear(features, weight, bias)
+        wrong = functional.cross_entropy(outputs, labels, reduction="sum")
+        total = strength * wrong + weight.square().sum() / 2
+        total.backward()
+        return total
+
+    optimiser.step(loss)
+    return Layer(weight.detach(), bias.detach())
+
+
+def write(layer: Layer, adapter: Path) -> None:
+    """Write the layer into the file of the adapter, in half precision. All other weights stay as
+    they are."""
+    weights = load_file(adapter / WEIGHTS)
+    weights["knowable.weight"] = layer.weight.half().contiguous()
+    weights["knowable.bias"] = layer.bias.half().contiguous()
+    save_file(weights, adapter / WEIGHTS, metadata={"format": "pt"})
+
+
+def trained(plan: Plan) -> dict[str, Any]:
+    """Train on `data/training/knowable.jsonl` and on talk, choose the temperature on the part `dev`
+    of the evaluation set, and write the layer. It is divided by the temperature, so that a softmax
+    of its outputs gives calibrated probabilities.
+
+    Raises:
+        ModelError: the encoder is missing, or the adapter is damaged.
+        InputUnusable: an utterance is wrongly labelled, or the encoder has no adapter for intents.
+    """
+    labelled = read_labelled(located(TRAINING))
+    lessons = [*spread(labelled, plan.limit or len(labelled)), *read_talk(plan.talk)]
+    dev = read_labelled(located(EVALUATION), PARTS[0])
+    store = ModelStore(models_cache(), catalogue.read())
+    in_use = store.catalogue.get(plan.encoder).intents
+    adapter = plan.adapter or (in_use.path if in_use else None)
+    if adapter is None:
+        raise InputUnusable(f"{plan.encoder} has no adapter for intents.")
+    texts = [each.said for each in (*lessons, *dev)]
+    features = features_of(store.location(plan.encoder), adapter, texts)
+    learnt, judged = features[: len(lessons)], features[len(lessons) :]
+    layer = fitted(learnt, torch.from_numpy(classes_of(lessons)), plan.strength)
+    outputs, labels = layer.outputs(judged), classes_of(dev)
+    temperature = calibration.best_temperature(outputs, labels)
+    if plan.write:
+        write(layer.divided(temperature), adapter)
+    known = calibration.softmax(outputs, temperature)[:, :1]
+    return {
+        "encoder": plan.encoder,
+        "learnt": len(lessons),
+        "temperature": temperature,
+        "right": round(float((outputs.argmax(axis=1) == labels).mean()), 4),
+        "calibration": calibration.calibration(
+            np.hstack([known, 1 - known]), np.minimum(labels, 1)
+        ),
+    }
+
+
+def classes_of(utterances: Sequence[Labelled]) -> calibration.Numbers:
+    """The number of each utterance's class."""
+    return np.array([KNOWABLE.index(each.label) for each in utterances], np.int64)

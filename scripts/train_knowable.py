@@ -1,0 +1,63 @@
+"""Trains the judgement whether the assistant can know what it is asked.
+
+Learns on `data/training/knowable.jsonl`: what only somebody with the internet could answer ("What's
+the weather like tomorrow?"), what only somebody who was there could ("Did I lock the back door?"),
+and everything else. Ordinary talk of `data/training/intents.jsonl` is learnt too, as something that
+needs no answer. The encoder that recognises intents, and its adapter, are not changed: a linear
+layer is added to them, which takes a minute or two. `scripts/train_intents.py` writes an adapter
+without this layer, so run this program after it. With `--write`, the layer is written into the
+adapter's file, whose new digest then has to be entered in `models/catalogue.toml`. The published
+model must have been pulled.
+
+The temperature of the probabilities is chosen on the part `dev` of
+`data/evaluation/knowable.jsonl`, and the calibration is printed. `scripts/eval_knowable.py`
+measures the prepared model.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.common import program
+
+
+def work(options: program.Options) -> program.Figures:
+    from scripts.train.knowable import Plan, trained  # imports torch: not for `--help`
+
+    figures = trained(program.fill(Plan, options))
+    for name in ("encoder", "learnt", "temperature", "right"):
+        print(f"{name}: {figures[name]}")
+    print("\nprobability that it can't be known   utterances   mean    right")
+    for row in figures["calibration"]:
+        limits = f"{row['from']:.2f} to {row['to']:.2f}"
+        print(f"{limits:<36} {row['utterances']:>10} {row['mean']:>6.3f} {row['right']:>8.3f}")
+    return figures
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = program.parser(__doc__)
+    parser.add_argument(
+        "--encoder", default="all-minilm-l6-v2", metavar="NAME", help="encoder in the catalogue"
+    )
+    parser.add_argument(
+        "--adapter", type=Path, metavar="FOLDER", help="its adapter, if not the one in use"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write the layer into the adapter's file"
+    )
+    parser.add_argument(
+        "--strength",
+        type=float,
+        default=1.0,
+        metavar="C",
+        help="how much the utterances count against the penalty for large weights",
+    )
+    program.add_number(parser, "--talk", 2500, "utterances of ordinary talk, at most")
+    program.add_number(parser, "--limit", None, "use only N labelled utterances")
+    return program.run(work, parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""What the model is told, below the user's words, of a question that the assistant can't answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.context.memory_block import OPENING as MEMORIES_OPENING
+from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED
+from assistant.context.window import ContextWindow
+from assistant.settings import Context, Persona, Settings
+from tests.support.context import (
+    DATE,
+    NOW,
+    check_prompt,
+    recalled,
+    say,
+    sections,
+    summary_of,
+    talk,
+)
+from tests.support.scripted_model import ScriptedModel
+
+
+def window_of(tokens: int = 8000) -> ContextWindow:
+    settings = Settings(context=Context(max_context_tokens=tokens))
+    return ContextWindow(ScriptedModel(), settings, now=lambda: NOW)
+
+
+def test_what_cannot_be_known_is_followed_by_a_hint_that_never_enters_the_history() -> None:
+    conversation, window = talk(3), window_of()
+    window.state = lambda: "Form: the intake"
+    words = "Is it raining tomorrow?"
+    usual = window.build(conversation, words)
+
+    prompt = window.build(conversation, words, unknowable=True)
+
+    check_prompt(prompt)
+    assert prompt.messages[-1].content == f"(Form: the intake)\n{DATE}\n{words}\n{NOT_KNOWN}"
+    assert prompt.stable_messages == usual.stable_messages
+    parts = {each.name: each.text for each in prompt.sections}
+    assert parts["state"] == f"(Form: the intake)\n{DATE}\n{NOT_KNOWN}"
+    assert parts["newest message"] == words
+    say(conversation, words, "I can't know that.")
+    after = window.build(conversation, "I see.")
+    assert not any(NOT_KNOWN in each.content for each in after.messages)
+
+
+def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
+    memories = [recalled("keys are in the blue bowl")]
+    prompt = window_of().build(talk(2), "Where are my keys?", memories=memories, unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content == (
+        f"({MEMORIES_OPENING}\n- keys are in the blue bowl)\nWhere are my keys?"
+        f"\n{NOT_KNOWN_UNLESS_NOTED}"
+    )
+    assert sections(prompt) == ["system", "history", "state", "memories", "newest message"]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "words", "hinted"),
+    [
+        ("I put my keys in the blue bowl.", "Where is my key?", False),
+        ("Janet's cross with me, I forgot her birthday.", "is janet cross with me", False),
+        ("There are two eggs in the fridge.", "What have I got in the fridge?", False),
+        ("My exam is tomorrow.", "Will it rain tomorrow?", True),
+        ("Will it rain today?", "And will it rain tomorrow?", True),
+        ("I put my keys in the blue bowl.", "Is the chemist open?", True),
+    ],
+)
+def test_what_was_told_in_this_conversation_gets_no_hint(
+    earlier: str, words: str, hinted: bool
+) -> None:
+    conversation, window = Conversation.begin("ada"), window_of()
+    say(conversation, earlier, "I see.")
+    prompt = window.build(conversation, words, unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
+    conversation.apply(replace(summary_of(conversation, 1), text=earlier))
+    summed = window.build(conversation, words, unknowable=True)
+    assert summed.messages[-1].content.endswith(NOT_KNOWN) is hinted
+
+
+@pytest.mark.parametrize(
+    ("language", "hinted"), [("en", True), ("en-GB", True), ("de", False), ("auto", False)]
+)
+def test_the_hint_is_given_in_english_only(language: str, hinted: bool) -> None:
+    settings = Settings(persona=Persona(language=language))
+    window = ContextWindow(ScriptedModel(), settings, now=lambda: NOW)
+    prompt = window.build(Conversation.begin("ada"), "Any news?", unknowable=True)
+    check_prompt(prompt)
+    assert (NOT_KNOWN in prompt.messages[-1].content) is hinted
+
+
+def test_words_that_are_shortened_keep_their_hint() -> None:
+    prompt = window_of(600).build(talk(1), "rain or sun " * 900, unknowable=True)
+    check_prompt(prompt)
+    assert prompt.notice is not None
+    assert prompt.messages[-1].content.endswith(f"\n{NOT_KNOWN}")

@@ -1,0 +1,80 @@
+"""The utterances by which it is learnt and measured what the assistant can't know."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from data import located
+from models.interfaces import ClassifiedText
+from scripts.common.knowable import EVALUATION, PARTS, TRAINING, Labelled, read_labelled
+from scripts.common.rows import InputUnusable
+from scripts.eval.knowable import Scored, by_classifier, figures
+
+
+def plain(text: str) -> str:
+    return " ".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+
+
+def test_no_learnt_utterance_is_measured_and_none_is_learnt_twice() -> None:
+    learnt = [plain(each.said) for each in read_labelled(located(TRAINING))]
+    measured = {plain(each.said) for each in read_labelled(located(EVALUATION))}
+    assert len({*learnt}) == len(learnt) > 1000
+    assert measured.isdisjoint(learnt)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_has_all_classes(part: str) -> None:
+    labels = Counter(each.label for each in read_labelled(located(EVALUATION), part))
+    assert labels == {"known": 120, "live": 80, "unseen": 60}
+
+
+def test_a_wrong_line_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "knowable.jsonl"
+    right = '{"said": "Is it raining?", "label": "live", "part": "dev"}\n'
+    for wrong in ('{"said": "Hm.", "label": "maybe"}', '{"said": " ", "label": "live"}'):
+        file.write_text(right + wrong, encoding="utf-8")
+        with pytest.raises(InputUnusable, match="Line 2 of"):
+            read_labelled(file)
+    file.write_text(right, encoding="utf-8")
+    assert read_labelled(file, "dev") == [Labelled("Is it raining?", "live")]
+    with pytest.raises(InputUnusable, match="no utterances of part test"):
+        read_labelled(file, "test")
+
+
+def test_the_figures_count_what_reaches_the_threshold() -> None:
+    asked = [
+        Scored(Labelled("Is it raining?", "live"), 0.9, passed=True),
+        Scored(Labelled("Any news?", "live"), 0.3, passed=True),
+        Scored(Labelled("Is Jo cross?", "unseen"), 0.7, passed=False),
+        Scored(Labelled("What is rain?", "known"), 0.6, passed=True),
+    ]
+    talked = [Scored(Labelled("Yes.", "known"), each, passed=True) for each in (0.1, 0.2, 0.7)]
+    assert figures(asked, talked, 0.65) == {
+        "known": 0.0,
+        "live": 0.5,
+        "unseen": 1.0,
+        "recall": 0.6667,
+        "passed": 0.5,
+        "talk": 3,
+        "talk_taken": 1,
+        "talk_share": 0.3333,
+    }
+    assert figures(asked, talked, 0.6)["known"] == 1.0
+
+
+class Unknowable:
+    """Takes everything for something that can't be known."""
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def classify(self, text: str) -> ClassifiedText:
+        del text
+        return ClassifiedText({}, unknowable=1.0)
+
+
+def test_what_the_grammar_recognises_gets_no_hint() -> None:
+    cannot_know = by_classifier(Unknowable())
+    assert cannot_know("Is it raining in Leeds?")
+    assert not cannot_know("Stop.")
