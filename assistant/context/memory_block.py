@@ -25,10 +25,13 @@ utterances can be answered without memories, so their minimum is one."""
 LONG = 80
 """Maximum number of tokens per memory. Longer memories are cut. A spoken turn has 30 or fewer."""
 SHORT = LONG // 2
-"""Mean number of tokens of the first `FEWEST` memories, if the model can't read them in full in the
-time allowed."""
+"""Maximum number of tokens of the first `FEWEST` memories, on average, if the model can't read them
+in full in the time allowed."""
 LONGEST_TEXT = 2000
 """Maximum number of characters of a memory that are examined. `LONG` tokens never have so many."""
+DATED_CHARACTERS = 400
+"""Maximum number of characters of a memory in which days are replaced by dates. A spoken turn has
+fewer."""
 LONGEST_NAME = 40
 """Maximum number of characters of a speaker's name."""
 
@@ -231,7 +234,7 @@ def _chosen(
     limit = min(budget.most, budget.quick) - opening
     best = [_clipped(line, LONG, count, asked) for line in lines[:fewest]]
     if sum(cost for _, cost in best) > limit:
-        room = min(SHORT * fewest, budget.most - opening)
+        room = min(SHORT * len(best), budget.most - opening)
         best = [
             _clipped(line, most, count, asked)
             for line, most in zip(lines, _shares([cost for _, cost in best], room), strict=False)
@@ -278,33 +281,42 @@ def _lines(
         said.add(words.casefold())
         day = ""
         if memory.said is not None:
-            undated, words = words, _dated(words, memory.said, now, exact)
+            words, dated = _dated(words, memory.said, now, exact)
             # Of two dates in a line, small models take the wrong one.
-            moment = words == undated if exact else memory.kind in DATED
+            moment = (exact or memory.kind in DATED) and not dated
             if moment or memory.id in rivals:
                 day = relative_date(memory.said, now, exact=exact)
         lines.append(_Line(memory, _label(memory, day), words))
     return lines, left_out
 
 
-def _dated(words: str, said: datetime, now: datetime, exact: bool) -> str:
+def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str, bool]:
     """Replace "yesterday" and the like by dates. Small models count from the wrong day, if at all.
-    A sentence whose days are not all understood stays as it is."""
+    A sentence whose days are not all understood stays as it is.
+
+    Args:
+        exact: whether to add how many days away each date is.
+
+    Returns:
+        The words, and whether they contain dates and no day that is not understood.
+    """
 
     def write(day: date) -> str:
         year = f" {day.year}" if day.year != now.year else ""
         written = f"{day.day} {MONTHS[day.month - 1]}{year}"
         if not exact:
             return written
-        return f"{WEEKDAYS[day.weekday()]} {written}, {days_away(day, now.date())}"
+        return f"{WEEKDAYS[day.weekday()]} {written} ({days_away(day, now.date())})"
 
     day = said.astimezone(now.tzinfo).date()
-    made, at = [], 0
-    for each in sentences(words):
+    made, at, understood = [], 0, True
+    for each in sentences(words[:DATED_CHARACTERS]):
         replaced = with_absolute_dates(each.text, day, write)
+        understood = understood and replaced is not None
         made += [words[at : each.start], each.text if replaced is None else replaced]
         at = each.end
-    return "".join([*made, words[at:]])
+    found = "".join([*made, words[at:]])
+    return found, understood and found != words
 
 
 def _label(memory: MemoryUsed, day: str) -> str:

@@ -22,6 +22,25 @@ _MANY = "\0"
 _FIRST_DATE = 0xE000
 """The first date that was put in stands in the text as this character, the second as the next, so
 that no rule changes a date again. These characters have no meaning in Unicode."""
+_TAKEN = re.compile(f"[\ue000-\uf8ff{_MANY}]")
+_UNCLEAR = re.compile(
+    r"\b(?:days?|weeks?|fortnight|months?) (?:today|tomorrow|yesterday|from|last|next|on)\b"
+    rf"|\bthat (?:last |next )?{_WEEKDAY.replace('weekday', 'other')}\b",
+    re.IGNORECASE,
+)
+"""Matches days that no rule reads: "a week on Monday", "two weeks tomorrow", "that Saturday"."""
+_NOT_AFTER = frozenset({
+    "the", "a", "an", "every", "each", "first", "second", "third", "fourth", "other",
+    "following", "black", "good", "ash", "easter", "since", "until", "till", "to", "by", "for",
+    "from", "of", "than", "before", "after", "about", "around", "between",
+})  # fmt: skip
+"""After these words, a weekday is not a single day, or "on" and a date can't take its place."""
+_EDGE = re.compile(r"\W*$|[,;:.!?)]")
+"""Matches after a weekday at the end of a clause. Before another word, it may be part of a name."""
+_EARLIER_CLAUSES = re.compile(
+    r".*(?:[;:.!?]|,(?=\s+(?:I|we|you|he|she|it|they)\b)|\b(?:and|but|so|because|then)\b)",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 class _Said(NamedTuple):
@@ -52,11 +71,15 @@ def with_absolute_dates(
     >>> with_absolute_dates("My exam is tomorrow", date(2026, 4, 9))
     'My exam is on Friday 10 April 2026'
     """
+    if _UNCLEAR.search(text) or _TAKEN.search(text):
+        return None
     text = _HABIT.sub(lambda match: re.sub(r"(?=\w+$)", _MANY, match.group()), text)
     dates: list[str] = []
 
     def replaced(how: How, match: re.Match[str]) -> str:
-        made = how(_Said(said, write), match)
+        made = match.group()
+        if _word_before(match) not in _NOT_AFTER and match.string[match.end() :][:2] != "'s":
+            made = how(_Said(said, write), match)
         if made == match.group():
             return made
         dates.append(made)
@@ -88,7 +111,10 @@ def _on(days: int, said: _Said, _: re.Match[str]) -> str:
 
 
 def _far(sign: int, said: _Said, match: re.Match[str]) -> str:
-    """Convert a distance from the current day, such as "in three weeks" or "two days ago"."""
+    """Convert a distance from the current day, such as "in three weeks" or "two days ago". Beside a
+    past tense, "in three weeks" says how long something took, and is not replaced."""
+    if sign > 0 and _is_past(match):
+        return match.group()
     number = number_of(match["count"])
     count = sign * (1 if number is None else number)
     unit = match["unit"].lower()
@@ -107,10 +133,14 @@ def _month(said: date, count: int) -> str:
 
 def _weekday(said: _Said, match: re.Match[str]) -> str:
     """Convert a weekday to the date of the last or the next such day. A plain name of today's
-    weekday, without "last", "this" or "next", is ambiguous and is not replaced."""
+    weekday, without "last", "this" or "next", is ambiguous and is not replaced. Neither is a name
+    that may be a part of another one ("Sunday brunch")."""
     way = (match["way"] or "").lower()
+    alone = not way and not match.group().lower().startswith("on ")
+    if alone and not _EDGE.match(match.string, match.end()):
+        return match.group()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
-    past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
+    past = way == "last" or (way != "next" and _is_past(match))
     days = (wanted - said.day.weekday()) % 7
     if not days and not way:
         return match.group()
@@ -146,11 +176,19 @@ def _of_month(said: _Said, match: re.Match[str]) -> str:
     return match.group()
 
 
-def _week_on(said: _Said, match: re.Match[str]) -> str:
-    """Convert "a week on Monday" to the Monday after the next."""
-    wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
-    days = (wanted - said.day.weekday()) % 7 or 7
-    return f"on {said.write(said.day + timedelta(days=7 + days))}"
+def _word_before(match: re.Match[str]) -> str:
+    words = match.string[: match.start()].split()
+    return words[-1].lower() if words else ""
+
+
+def _is_past(match: re.Match[str]) -> bool:
+    """Return whether there is a past tense in the clause of a match, before it or after it."""
+    earlier = _EARLIER_CLAUSES.match(match.string, 0, match.start())
+    begin = earlier.end() if earlier else 0
+    later = _EDGE.search(match.string, match.end())
+    end = later.start() if later else len(match.string)
+    clause = re.sub(r"\bgot to\b", "", match.string[begin:end], flags=re.IGNORECASE)
+    return past_tense().search(clause) is not None
 
 
 def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
@@ -187,10 +225,8 @@ def _rules() -> tuple[tuple[re.Pattern[str], How], ...]:
         _rule(rf"\bin {count} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
         _rule(rf"\b{count} {_UNIT} ago(?: now| today)?\b", partial(_far, -1)),
         _rule(this, partial(_on, 0)),
-        _rule(rf"\b(?:(?:an?|one) )?week on {_WEEKDAY}\b", _week_on),
-        _rule(rf"\b(?:on )?{_WEEKDAY} week\b", _week_on),
         _rule(
-            r"\b(?<!that )(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?"
+            r"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?"
             rf"{_WEEKDAY}(?!s\b| week\b| \d){PART_OF_DAY}\b",
             _weekday,
         ),

@@ -103,8 +103,8 @@ def test_days_are_named_as_they_are_now() -> None:
 def test_if_a_time_is_asked_for_it_is_said_how_far_away_each_day_is() -> None:
     told = fact("The test was yesterday and the wedding is in six weeks", 20)
     assert lines(told, exact=True) == [
-        "- The test was on Saturday 31 October, 21 days ago and the wedding is "
-        "on Sunday 13 December, in 22 days"
+        "- The test was on Saturday 31 October (21 days ago) and the wedding is "
+        "on Sunday 13 December (in 22 days)"
     ]
 
 
@@ -112,9 +112,12 @@ def test_a_note_that_names_its_day_does_not_also_say_when_it_was_told() -> None:
     told = recalled("I had the test yesterday.", said=ago(20))
     other = recalled("I like tests.", said=ago(20))
     assert lines(told, other, exact=True) == [
-        "- I had the test on Saturday 31 October, 21 days ago.",
+        "- I had the test on Saturday 31 October (21 days ago).",
         "- on 1 November: I like tests.",
     ]
+    assert lines(told, other) == ["- I had the test on 31 October.", "- 2 weeks ago: I like tests."]
+    unclear = recalled("The other day I fell. I had the test yesterday.", said=ago(20))
+    assert lines(unclear) == ["- 2 weeks ago: The other day I fell. I had the test on 31 October."]
 
 
 def test_a_sentence_with_a_day_that_is_unclear_is_left_as_it_is() -> None:
