@@ -117,7 +117,8 @@ async def test_a_ring_is_audible_and_a_spoken_stop_in_the_middle_of_the_bell_end
     assert await rings
     assert not ringer.dialogue.aloud
     written = [each for each in ringer.events if each == Remarked(UP)]
-    assert len(written) == 1 + len(turns(ringer.events)), "once for each time that it rang"
+    rings_heard = 1 + len(turns(ringer.events))  # one may end before any of it was heard
+    assert 1 <= len(written) <= rings_heard, "at most once for each time that it rang"
 
 
 async def stopped_by_command(
