@@ -16,6 +16,7 @@ from assistant.forms.proposal import Proposal, Way
 from assistant.forms.spans import values_in
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, UNKNOWN, Value, read, value_words
 from assistant.language.enumerations import is_amount
+from assistant.language.numbers import number_of
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
@@ -31,6 +32,7 @@ TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 MEASURED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
 """Types whose values show by themselves to which type they belong."""
+_NO_ITEMS = ("", "a", "an", "i")
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
 
 
@@ -161,7 +163,7 @@ class FormReader:
         if gone:
             yield Proposal(slot.name, gone, stretch, Way.REMOVE)
         words = [said[each.start : each.end] for each in marked if not each.removed]
-        new = [each[:LONGEST_TEXT] for each in dict.fromkeys(_things(words))][:MOST_ITEMS]
+        new = [each[:LONGEST_TEXT] for each in dict.fromkeys(_items_of(words))][:MOST_ITEMS]
         if new:
             yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)
 
@@ -275,16 +277,23 @@ def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
     return joined
 
 
-def _things(words: Iterable[str]) -> list[str]:
+def _items_of(words: Iterable[str]) -> list[str]:
     """Return the items that are marked. One that is only an amount belongs to the item before it:
-    "bin bags, ten rolls"."""
+    "bin bags, ten rolls". With none before it, it is an item, unless it is only a number."""
     found: list[str] = []
     for each in map(_trimmed, words):
-        if is_amount(each):
-            found[-1:] = [f"{found[-1]}, {each}"] if found else []
-        elif len(each) > 1:
+        if found and is_amount(each):
+            found[-1] = f"{found[-1]}, {each}"
+        elif _names_item(each):
             found.append(each)
     return found
+
+
+def _names_item(words: str) -> bool:
+    """Return whether words can be an item. A letter can, as in "vitamin D, C"."""
+    if words.lower() in _NO_ITEMS or (len(words) == 1 and not words.isalnum()):
+        return False
+    return not is_amount(words) or number_of(words) is None
 
 
 def _stretch(said: str, words: Sequence[SlotWords]) -> str:

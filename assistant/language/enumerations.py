@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from assistant.language.numbers import number_word, numbers, one_of
+from assistant.language.numbers import cardinals, number_word, numbers, one_of, scales
 from assistant.language.word_lists import language_data, words_of
 
 _SEPARATOR = re.compile(
@@ -14,6 +14,7 @@ _SEPARATOR = re.compile(
 )
 _AMPERSAND = re.compile(r"(?<=\s)&(?=\s)")
 _MARKS = " .,;:!?-"
+_METRIC = "(?:g|kg|ml|l|lb|oz|cl)"
 
 
 def parts(text: str) -> list[str]:
@@ -76,9 +77,13 @@ def without_amount(part: str) -> str:
 
 
 def is_amount(part: str) -> bool:
-    """Return whether a part only says how much there is of something: "ten rolls", "a bag"."""
-    match = _amount().match(f"{part} of it")
-    return match is not None and match.end() == len(f"{part} of ")
+    """Return whether a part only says how much there is of something. Then it begins with a number:
+    "a bag" and "glasses" are things themselves.
+
+    >>> is_amount("ten rolls"), is_amount("half a tablet"), is_amount("a tablet")
+    (True, True, False)
+    """
+    return not _names().fullmatch(part) and _amount_alone().fullmatch(part) is not None
 
 
 def joined(names: Sequence[str], word: str = "and", *, most: int | None = None) -> str:
@@ -138,11 +143,26 @@ def _around() -> re.Pattern[str]:
 @cache
 def _amount() -> re.Pattern[str]:
     words = words_of("lists", "amounts") | numbers().keys()
-    metric = r"[\d.,/]+(?: ?(?:g|kg|ml|l|lb|oz|cl)\b)? "
+    metric = rf"[\d.,/]+(?: ?{_METRIC}\b)? "
     much = rf"(?:(?:{one_of(words)}[ -]|{metric})(?:and |of )?)"
     measure = one_of(words_of("lists", "measures"))
     return re.compile(
         rf"(?:the )?(?:{much}+(?:{measure} (?:and an? (?:half|quarter) )?(?:of )?)?|{measure} of )"
         r"(?=\S)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _amount_alone() -> re.Pattern[str]:
+    """Build an expression for a number, with or without what is counted or measured in."""
+    large = one_of({"dozen", *scales()})
+    numeral = one_of({"half", "dozen", *cardinals(), *scales()})
+    more = one_of(words_of("lists", "amounts") | cardinals().keys() | scales().keys())
+    measure = one_of(words_of("lists", "measures") | words_of("forms", "measures"))
+    digits = rf"\d[\d.,/]*(?: ?(?:{_METRIC}|{measure}))?"
+    return re.compile(
+        rf"(?:(?:a (?={large}\b))?{numeral}|{digits})(?:[ -](?:and )?{more})*"
+        rf"(?:[ -]{measure}(?: and an? (?:half|quarter))?)?",
         re.IGNORECASE,
     )

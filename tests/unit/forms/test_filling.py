@@ -253,7 +253,37 @@ def test_each_marked_part_is_an_item() -> None:
 def test_an_amount_alone_belongs_to_the_item_before_it() -> None:
     said = "{items: Bin bags}, {items: ten rolls}, {items: bread}, {items: two}."
     assert changed(said) == [(Way.PUT, ["Bin bags, ten rolls", "bread, two"])]
-    assert changed("{items: Two boxes}, {items: a}, {items: tea}") == [(Way.PUT, ["tea"])]
+    said = "{items: aspirin}, {items: half a tablet}, and {items: iron}, {items: twenty milligrams}"
+    assert changed(said) == [(Way.PUT, ["aspirin, half a tablet", "iron, twenty milligrams"])]
+
+
+@pytest.mark.parametrize(
+    ("said", "items"),
+    [
+        (["laptop", "tablet", "the case"], ["laptop", "tablet", "the case"]),
+        (["a bag"], ["a bag"]),
+        (["a tablet", "passport"], ["a tablet", "passport"]),
+        (["vitamin D", "C"], ["vitamin D", "C"]),
+        (["towels", "glasses", "sheets"], ["towels", "glasses", "sheets"]),
+        (["a pot", "cases", "set"], ["a pot", "cases", "set"]),
+        (["coffee", "half and half"], ["coffee", "half and half"]),
+        (["Two boxes", "a", "tea"], ["Two boxes", "tea"]),
+        (["two bunches", "three"], ["two bunches, three"]),
+        (["I", "an", "A", "tea"], ["tea"]),
+        (["three", "tea"], ["tea"]),
+        (["twenty-five", "tea"], ["tea"]),
+        (["2", "tea"], ["tea"]),
+        (["&", "tea"], ["tea"]),
+    ],
+)
+def test_things_that_sound_like_amounts_are_items_and_only_words_without_a_thing_are_dropped(
+    said: list[str], items: list[str]
+) -> None:
+    assert changed(", ".join(f"{{items: {each}}}" for each in said)) == [(Way.PUT, items)]
+
+
+def test_a_number_alone_is_no_item() -> None:
+    assert changed("{items: three}") == []
 
 
 def test_items_with_commas_between_them_are_not_cut_at_spaces() -> None:

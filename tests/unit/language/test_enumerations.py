@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.language.enumerations import joined, names_act, parts, without_amount
+from assistant.language.enumerations import is_amount, joined, names_act, parts, without_amount
 from assistant.language.numbers import number_word
 
 
@@ -62,10 +62,37 @@ def test_an_enumeration_is_split_into_its_parts(said: str, found: list[str]) -> 
         ("tin opener", "tin opener"),
         ("milk", "milk"),
         ("bottle", "bottle"),
+        ("a tablet stand", "tablet stand"),
+        ("two capsule wardrobes", "capsule wardrobes"),
     ],
 )
 def test_the_amount_of_a_thing_is_left_out(part: str, thing: str) -> None:
     assert without_amount(part) == thing
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("ten rolls", "two bunches", "half a tablet", "twenty milligrams", "three", "Three", "12"),
+        *("two large bags", "twenty-five", "two and a half pounds", "a dozen", "half a dozen"),
+        *("a hundred grams", "500 mg", "500mg", "2.5 kg", "a hundred and fifty grams"),
+        *("one pound and a half", "two dozen boxes"),
+    ],
+)
+def test_a_number_is_an_amount_with_and_without_a_unit(part: str) -> None:
+    assert is_amount(part)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("tablet", "a tablet", "the case", "a bag", "bag", "glasses", "sheets", "a pot", "cases"),
+        *("set", "a", "the", "an", "I", "C", "", "half and half", "ten eggs", "7 Up", "7up"),
+        *("the second", "second", "ten rolls of tape", "tent", "a few", "one tablet stand"),
+    ],
+)
+def test_what_begins_with_no_number_or_names_a_thing_is_no_amount(part: str) -> None:
+    assert not is_amount(part)
 
 
 @pytest.mark.parametrize(
