@@ -15,7 +15,8 @@ this is measured once per model, or given.
 Answers are judged by the patterns of their rows: all of `accept` must be found, and none of
 `reject`, in what is spoken. The figures besides:
 
-    shown           all statements that the answer needs were among the notes in the prompt
+    shown           all statements that the answer needs were in the prompt's profile or notes, at
+                    least four fifths of the content words and numbers of each
     right_of_shown  the share of right answers among these
     person          the assistant speaks of the user as of itself ("I play the drums")
     repeats         it says a clause twice

@@ -283,7 +283,8 @@ async def _announce_choice(selection: ModelSelection, settings: Settings, bus: E
         return
     if await asyncio.to_thread(selection.choice.is_news, selection.hardware, selection.notes):
         mend = "assistant models pull" if selection.choice.absent else None
-        bus.emit(Notice(f"The language model is {selection.reason}", mend=mend))
+        told = selection.choice.reason_and_advice
+        bus.emit(Notice(f"The language model is {told}", mend=mend))
 
 
 def _recogniser(selection: ModelSelection, settings: Settings) -> SpeechToText:

@@ -1,8 +1,8 @@
 """Makes texts safe as part of one line of the prompt.
 
 A remembered text may contain anything, even instructions that somebody wrote for the model. So line
-breaks, template marks, role names and unbalanced brackets are removed, and it can't extend beyond
-its line.
+breaks, template marks and unbalanced brackets are removed, and the colon after a role name that
+seems to begin a message is replaced by a comma. The text can't extend beyond its line.
 """
 
 import re

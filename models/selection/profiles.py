@@ -99,7 +99,7 @@ class Choice:
         candidates: language models that suit this machine, best first. The profile uses one of
             them, or another language model if only that one is on this machine.
         worth_trying: a sentence about a better language model that nobody has tried yet; None if
-            there is none. `reason` includes it.
+            there is none. It ends with a command, so it must come last in whatever is said.
     """
 
     profile: Profile
@@ -112,6 +112,11 @@ class Choice:
     def absent(self) -> str | None:
         """The best candidate, if the profile does not use any of the candidates; otherwise None."""
         return None if self.profile.llm in self.candidates else self.candidates[0]
+
+    @property
+    def reason_and_advice(self) -> str:
+        """The reason, followed by `worth_trying` if there is such a model."""
+        return self.reason if self.worth_trying is None else f"{self.reason} {self.worth_trying}"
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
         """Return whether this choice differs from the last one reported to the user.
@@ -171,9 +176,7 @@ def choose_profile(
         llm, ground = substitutes[0], Ground.ABSENT
     reason = f"{store.catalogue.get(llm).title}: {why}"
     untried = best_untried(store.catalogue, hardware, notes, llm, STRONG)
-    trying = None if untried is None else worth_trying(untried)
-    if trying is not None:
-        reason = f"{reason} {trying}"
+    trying = None if untried is None else worth_trying(untried, hardware)
     profile = replace(SMALL, name="default", llm=llm)
     return Choice(profile, reason, candidates, ground, trying)
 

@@ -51,7 +51,7 @@ def best_untried(
     measured: Sequence[str],
 ) -> Model | None:
     """Return the best untried language model that ranks above `chosen` and should suit this
-    machine; None if there is none.
+    machine; None if there is none. On Apple silicon, only the memory counts.
 
     Args:
         measured: models whose measured speed, if there is one, predicts that of others.
@@ -68,11 +68,17 @@ def best_untried(
     return None
 
 
-def worth_trying(model: Model) -> str:
-    """Return a sentence that tells the user about an untried model."""
+def worth_trying(model: Model, hardware: Hardware) -> str:
+    """Return a sentence that tells the user about an untried model.
+
+    It ends with a command, so it has no full stop, and nothing can follow it.
+    """
+    suits = "should suit this machine"
+    if hardware.apple_silicon:  # its speed is not predicted there
+        suits = "fits into this machine's memory"
     return (
-        f"{model.title} is expected to answer better and should suit this machine, but nobody has "
-        f"tried it with this assistant yet: assistant config set llm.model {model.name}"
+        f"{model.title} is expected to answer better and {suits}, but nobody has tried it with "
+        f"this assistant yet: assistant config set llm.model {model.name}"
     )
 
 

@@ -29,7 +29,7 @@ class Judged:
 
     Attributes:
         of: the conversation or the person.
-        shown: whether all statements that the answer needs were among the notes; None if it needs
+        shown: whether the prompt showed all statements that the answer needs; None if it needs
             none.
     """
 
@@ -46,7 +46,7 @@ def figures(found: Sequence[Judged]) -> dict[str, Any]:
     answers with each fault.
 
     A share counts only the answers to which it applies: `shown` those that need statements,
-    `right_of_shown` those whose statements are among the notes, `invented` those that a language
+    `right_of_shown` those whose statements the prompt shows, `invented` those that a language
     model gave to a question that can't be answered. It is None if there are none.
     """
     of, kinds = _by(found, "of"), _by(found, "kind")

@@ -16,6 +16,8 @@ REPEATED_WORDS = 4
 """Fewest words of a clause that counts as said twice, and of an answer that counts as an echo."""
 ECHOED = 0.8
 """Least share of an answer's words that stand in the user's, in the same order, in an echo."""
+SHOWN = 0.8
+"""Least share of a fact's content words and numbers that stand in a text which shows it."""
 SHARED = 0.5
 """Least share of the content words of a sentence in the first person that stand in a fact."""
 
@@ -205,6 +207,18 @@ def speaks_as_user(answer: str, facts: Collection[str]) -> bool:
         if words and any(len(words & fact) >= SHARED * len(words) for fact in known):
             return True
     return False
+
+
+def shows(text: str, fact: str) -> bool:
+    """Whether a text contains most content words and numbers of a fact, in whatever form and order.
+
+    >>> shows("The user, a drummer, plays in 2 bands.", "I play in two bands")
+    True
+    >>> shows("I play in two …", "I play in two bands")
+    False
+    """
+    words = _lexicon().content_and_numbers(fact)
+    return len(words & _lexicon().content_and_numbers(text)) >= SHOWN * len(words)
 
 
 def invented(answer: str, known: str) -> list[str]:

@@ -13,6 +13,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import LEAST_MEASURED
+from models.hardware import usable_cores
 from models.interfaces import Generation, LanguageModel
 from models.llm import OpenAICompatible
 from models.selection import select_models
@@ -21,7 +22,7 @@ from scripts.common.statistics import rounded
 from scripts.eval.answer_data import EVERYDAY, FOLLOW_UP, MEMORIES, Person, Question, Talk
 from scripts.eval.answer_figures import UNKNOWN, Judged
 from scripts.eval.answer_homes import NOW, ZONE, NoModel, live, open_home
-from scripts.eval.answer_rules import judged
+from scripts.eval.answer_rules import judged, shows
 from scripts.eval.asking import Answers, language_model
 from scripts.eval.claims import Remembered
 from scripts.eval.intents import loaded_classifier, with_classifier
@@ -29,7 +30,8 @@ from scripts.eval.knowable import by_classifier
 from scripts.eval.session_turns import SessionParts, Turn, open_session
 
 SPEED = "reads_per_s"
-"""Key under which a model's speed is kept beside its answers, so that later prompts are alike."""
+"""Beginning of the key under which a model's speed is kept beside its answers, so that later
+prompts are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,11 @@ async def served(endpoint: str, name: str | None) -> AsyncIterator[LanguageModel
 
 async def reading_speed(llm: LanguageModel, parts: SessionParts, folder: Path) -> float | None:
     """How many tokens the model reads per second, measured as at the start of a session: while it
-    reads the system prompt. None if the model doesn't tell."""
-    key = f"{SPEED} {llm.name}"
+    reads the system prompt. None if the model doesn't tell.
+
+    It is kept for the number of threads that read, which is that of the usable cores.
+    """
+    key = f"{SPEED} {llm.name} {usable_cores()}"
     if key in parts.answers.rows:
         known: float | None = parts.answers.rows[key][SPEED]
         return known
@@ -201,9 +206,18 @@ def _judged(person: Person, question: Question, turn: Turn) -> Judged:
         facts=facts or [said for each in person.sessions for said in each.said],
         known=_read(turn) if question.kind in UNKNOWN else None,
     )
-    notes = {each.text for each in turn.notes}
-    shown = all(each.strip() in notes for each in facts) if facts else None
+    shown = facts_shown(facts, turn) if facts else None
     return Judged(person.id, question.kind, question.question, turn, verdict, shown)
+
+
+def facts_shown(facts: Sequence[str], turn: Turn) -> bool:
+    """Whether the model has read all these facts: in the system message, which ends with the
+    profile, or in the notes of the newest message. The rest of that message doesn't count, because
+    the question itself contains words of the facts."""
+    if turn.prompt is None:
+        return False
+    read = f"{turn.prompt.messages[0].content}\n{turn.prompt.memories.text}"
+    return all(shows(read, each) for each in facts)
 
 
 def _read(turn: Turn) -> str | None:

@@ -53,11 +53,6 @@ class Turn:
     spoken: str
     prompt: Prompt | None = None
 
-    @property
-    def notes(self) -> tuple[MemoryUsed, ...]:
-        """The memories in the prompt."""
-        return self.prompt.memories.used if self.prompt is not None else ()
-
 
 def all_known(_: str) -> bool:
     """Takes nothing for something that the assistant can't know."""

@@ -123,3 +123,17 @@ async def test_the_reason_for_the_choice_is_always_given(
     finding = await check_models(context_of(home, choice))
     assert (finding.verdict, finding.mend) == (verdict, mend)
     assert finding.text.startswith(f"{choice.reason} Verified to the last byte: ")
+
+
+@pytest.mark.parametrize(("llm", "advised"), [({}, True), ({"model": STRONG[0]}, False)])
+async def test_a_model_worth_trying_is_named_last_unless_the_settings_name_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch, llm: dict[str, str], advised: bool
+) -> None:
+    monkeypatch.setattr(ModelStore, "missing", lambda *_: [])
+    monkeypatch.setattr(ModelStore, "verify", lambda *_: None)
+    command = "assistant config set llm.model better"
+    choice = replace(choice_of(DEFAULT), worth_trying=f"It is better: {command}")
+    finding = await check_models(context_of(home, choice, **llm))
+
+    assert finding.text.endswith(f". It is better: {command}") is advised
+    assert (command in finding.text) is advised

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.paths import Home
 from assistant.settings import General, Settings
 from models.download.cache import ModelStore
 from models.hardware import Hardware
@@ -91,6 +92,20 @@ def test_the_list_marks_untried_models_and_names_the_best_for_the_machine(
     assert {row["name"] for row in rows if not row["tried"]} == untried
     assert '"Not tried yet": nobody has run this model with this assistant.' in out
     assert out[-2].endswith(f"assistant config set llm.model {kind.named}")
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("key", "value"), [("model", "qwen3-1.7b"), ("endpoint", "http://127.0.0.1:1/v1")]
+)
+@pytest.mark.parametrize("action", ["list", "pull"])
+def test_no_untried_model_is_named_if_the_settings_choose_the_model(
+    run: Run, home: Home, action: str, key: str, value: str
+) -> None:
+    home.settings_file.write_text(f'[llm]\n{key} = "{value}"\n')
+    code, out, _ = run(action)
+    assert code == 0
+    assert "llm.model" not in "\n".join(out)
 
 
 def test_the_first_start_downloads_the_profile_and_names_what_would_be_better(

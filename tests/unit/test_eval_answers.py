@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 
 from assistant.compose import memory as composed
+from assistant.context.memory_block import MemoryBlock
+from assistant.context.prompt import Prompt
+from assistant.events import MemoryUsed
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.settings import Settings
 from assistant.voice.claims import NOT_DONE, ClaimDetector
-from models.interfaces import LanguageModel
+from models.hardware import usable_cores
+from models.interfaces import LanguageModel, Message
 from scripts.common.rows import InputUnusable
 from scripts.common.simulated_clock import simulated_clock
+from scripts.eval import answers
 from scripts.eval.answer_data import (
     EVERYDAY,
     MEMORIES,
@@ -33,7 +38,7 @@ from scripts.eval.answer_data import (
 from scripts.eval.answer_figures import Judged, figures, shown, table
 from scripts.eval.answer_homes import NoModel, live, open_home
 from scripts.eval.answer_rules import Verdict
-from scripts.eval.answers import Asked, measured, reading_speed, served
+from scripts.eval.answers import Asked, facts_shown, measured, reading_speed, served
 from scripts.eval.asking import Answers
 from scripts.eval.intents import by_grammar
 from scripts.eval.session_turns import SessionParts, Turn
@@ -287,7 +292,34 @@ async def test_a_later_statement_supersedes_an_earlier_one_before_anything_is_as
     assert not any("Remember" in each for each in days)
 
 
-async def test_the_speed_is_measured_once_and_kept(parts: SessionParts, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("profile", "notes", "expected"),
+    [
+        ("", "- on 1 November: I have played drums for 3 years in a jazz band.", True),
+        ("About the user:\n- plays the drums in a jazz band, for three years", "", True),
+        ("", "- on 1 November: Well, I was at home and then …", False),
+        ("", "- on 1 November: I play the drums in a jazz band.", False),
+        ("", "", False),
+    ],
+)
+def test_a_fact_counts_as_shown_if_the_model_could_read_it(
+    profile: str, notes: str, expected: bool
+) -> None:
+    said = "For three years, I've played the drums in a jazz band."
+    long = f"Well, I was at home and then it rained. {said}"
+    question = "Have I played the drums in a jazz band for three years?"
+    messages = (Message("system", f"Be brief.\n{profile}"), Message("user", f"{notes}\n{question}"))
+    used = (MemoryUsed("m1", long),)
+    prompt = Prompt(messages, messages[:1], (), 0, 0, MemoryBlock(notes, 0, used))
+
+    assert facts_shown([said], Turn("Yes.", "Yes.", prompt)) is expected
+    assert not facts_shown([said, "My dog is called Bess."], Turn("Yes.", "Yes.", prompt))
+    assert not facts_shown([said], Turn("Yes.", "Yes."))
+
+
+async def test_the_speed_is_measured_once_and_kept(
+    parts: SessionParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = replace(parts, answers=Answers(tmp_path / "answers"))
     llm = ScriptedModel([""])
     speed = await reading_speed(llm, parts, tmp_path)
@@ -297,6 +329,10 @@ async def test_the_speed_is_measured_once_and_kept(parts: SessionParts, tmp_path
     assert speed > 0
     assert await reading_speed(llm, parts, tmp_path) == speed
     assert [each.max_tokens for each in llm.requests] == [0]
+
+    monkeypatch.setattr(answers, "usable_cores", lambda: usable_cores() + 1)
+    await reading_speed(llm, parts, tmp_path)
+    assert len(llm.requests) == 2, "with another number of threads, it is measured again"
 
 
 async def test_a_model_on_a_server_is_asked_too(parts: SessionParts, tmp_path: Path) -> None:

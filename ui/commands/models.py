@@ -72,12 +72,12 @@ class Output:
 
 
 def run(args: argparse.Namespace, _home: Home, settings: ReadSettings) -> int:
-    profile = settings().settings.general.profile
+    current = settings().settings
     out = Output(sys.stdout, args.json)
     store = ModelStore(models_cache(), catalogue.read())
     match args.action:
         case "list":
-            _list(store, out, profile)
+            _list(store, out, current)
         case "verify":
             return _verify(store, args.names, out)
         case "remove":
@@ -89,11 +89,11 @@ def run(args: argparse.Namespace, _home: Home, settings: ReadSettings) -> int:
                 bytes=freed,
             )
         case _:
-            pull(store, detect(), args.names, profile, out)
+            pull(store, detect(), args.names, current, out)
     return 0
 
 
-def _list(store: ModelStore, out: Output, profile: str) -> None:
+def _list(store: ModelStore, out: Output, settings: Settings) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -120,8 +120,10 @@ def _list(store: ModelStore, out: Output, profile: str) -> None:
         console.width = 200
     console.print(table)
     console.print(UNTRIED, soft_wrap=True)
-    if profile == "default" and (trying := choose_profile(profile, detect(), store).worth_trying):
-        console.print(trying, soft_wrap=True, markup=False)
+    if chooses_model(settings):
+        choice = choose_profile(settings.general.profile, detect(), store)
+        if choice.worth_trying is not None:
+            console.print(choice.worth_trying, soft_wrap=True, markup=False)
     console.print(f"Cache: {store.cache}", soft_wrap=True)
 
 
@@ -189,9 +191,9 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
 
 
 def pull(
-    store: ModelStore, hardware: Hardware, names: Sequence[str], profile: str, out: Output
+    store: ModelStore, hardware: Hardware, names: Sequence[str], settings: Settings, out: Output
 ) -> None:
-    """Download the named models or, if no names are given, those of the profile.
+    """Download the named models or, if no names are given, those of the profile in the settings.
 
     Raises:
         ModelError: a model could not be downloaded or prepared.
@@ -216,14 +218,16 @@ def pull(
         if names:
             store.pull(names, report, arrived=arrived)
             return
+        profile = settings.general.profile
         choice = choose_profile(profile, hardware, store, anew=True)
         choice = pull_choice(store, choice, hardware, report, arrived=arrived)
+    reason = choice.reason_and_advice if chooses_model(settings) else choice.reason
     out.say(
-        f"Profile {profile}. {choice.reason}",
+        f"Profile {profile}. {reason}",
         event="profile",
         profile=profile,
         models=list(choice.profile.models),
-        reason=choice.reason,
+        reason=reason,
     )
 
 
@@ -241,7 +245,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     """
     selection = select_models(settings)
     store, hardware, notes = selection.store, selection.hardware, selection.notes
-    llm, profile = selection.profile.llm, settings.general.profile
+    llm = selection.profile.llm
     wanted = wanted_models(settings, selection)
     missing = store.missing(wanted)
     today = f"{datetime.now(UTC):%Y-%m-%d}"
@@ -253,14 +257,14 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     # Pull the whole profile, since `default` also depends on what the network offers.
     names = [] if absent or llm in missing else missing
     try:
-        pull(store, hardware, names, profile, out)
+        pull(store, hardware, names, settings, out)
     except (ModelError, StoreError) as error:
         if absent is None or store.missing(wanted):
             raise
         notes.add(hardware, refused=today)
         print(f"{error} Continuing with {llm}.", file=stream)
     if rest := store.missing([name for name in wanted if name != llm]):
-        pull(store, hardware, rest, profile, out)
+        pull(store, hardware, rest, settings, out)
 
 
 @contextmanager

@@ -280,7 +280,7 @@ async def notices(choice: Choice, machine: Machine, **settings: object) -> list[
 
 async def test_a_choice_is_reported_once_and_again_when_it_changes(machine: Machine) -> None:
     first = machine.choose()
-    assert await notices(first, machine) == [f"The language model is {first.reason}"]
+    assert await notices(first, machine) == [f"The language model is {first.reason_and_advice}"]
     machine.live(timedelta(hours=6))
     assert "wrote 28" in machine.choose().reason
     assert await notices(machine.choose(), machine) == [], "changed figures are not reported"

@@ -62,11 +62,12 @@ def test_memory_and_speed_decide_which_model_is_named(
     assert choice.profile.llm == chosen
     if named is None:
         assert choice.worth_trying is None
-        assert "nobody has tried" not in choice.reason
+        assert choice.reason_and_advice == choice.reason
     else:
         assert choice.worth_trying is not None
         assert choice.worth_trying.startswith(f"{named} is expected to answer better")
-        assert choice.reason.endswith(choice.worth_trying)
+        assert choice.reason.endswith("."), "it may be followed by other sentences"
+        assert choice.reason_and_advice == f"{choice.reason} {choice.worth_trying}"
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,17 @@ def test_a_measured_speed_counts_more_than_the_estimate(
         notes.keep(DESKTOP, CODER, measurement(speed))
 
     assert str(choose(store, DESKTOP).worth_trying).startswith(named)
+
+
+@pytest.mark.parametrize(
+    ("apple_silicon", "said"),
+    [(False, "should suit this machine, but"), (True, "fits into this machine's memory, but")],
+)
+def test_what_is_said_of_an_untried_model_is_only_what_was_checked(
+    store: ModelStore, apple_silicon: bool, said: str
+) -> None:
+    choice = choose(store, Hardware(32 << 30, 8, apple_silicon=apple_silicon))
+    assert f"is expected to answer better and {said} " in str(choice.worth_trying)
 
 
 def test_a_fixed_profile_names_no_other_model(store: ModelStore) -> None:

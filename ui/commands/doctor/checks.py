@@ -215,7 +215,11 @@ async def check_models(context: CheckContext) -> Finding:
     for name in names:
         await asyncio.to_thread(selection.store.verify, name)
     text = f"{selection.reason} Verified to the last byte: {', '.join(names)}."
-    if selection.choice.absent and chooses_model(context.settings):
+    if not chooses_model(context.settings):
+        return good(text)
+    if selection.choice.worth_trying is not None:
+        text = f"{text} {selection.choice.worth_trying}"
+    if selection.choice.absent:
         return warning(text, "assistant models pull")
     return good(text)
 

@@ -183,7 +183,7 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Return why the profile uses its language model. Blocking.
+    """Return why the profile uses its language model, and which one is worth trying. Blocking.
 
     The result is None if the settings name a language model or an endpoint themselves.
 
@@ -194,4 +194,4 @@ def model_reason(settings: Settings) -> str | None:
 
     if settings.llm.model is not None or settings.llm.endpoint is not None:
         return None
-    return select_models(settings).reason
+    return select_models(settings).choice.reason_and_advice
