@@ -4,23 +4,66 @@
 that it can't know where they are says so, although the sentence is in its prompt.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from assistant.language.dialogue_acts import is_question
+from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
 PASSING = (
     "today tomorrow tonight yesterday now moment morning afternoon evening night day week weekend "
-    "monday tuesday wednesday thursday friday saturday sunday know think please"
+    "monday tuesday wednesday thursday friday saturday sunday know think please "
+    "like time much many long last next first still really actually ever yet soon sure chance "
+    "say said tell told ask asked happen happened look see get got go going gone went come came "
+    "want need thing anything something kind sort open put leave left find found take took make "
+    "made keep let give"
 )
-"""Words that say nothing about the topic of a question."""
+"""Words that say nothing about the topic of a question: the time, and what questions are framed
+with ("What time …?", "Have you got …?")."""
+_ASKED = re.compile(
+    r"\b(?:asks?|asked|asking|wonders?|wondered|wondering|enquired|inquired|wants? to know|"
+    r"wanted to know)\b",
+    re.IGNORECASE,
+)
+"""Matches what reports a question in a summary: "The user asked whether it will rain."."""
+_DENIED = re.compile(
+    r"\b(?:(?:do not|don't) know|(?:cannot|can not|can't) (?:know|tell|say|see|check|look)|"
+    r"not (?:sure|able)|unable)\b",
+    re.IGNORECASE,
+)
+"""Matches what says that something isn't known: "I don't know whether it will rain."."""
 
 
-def may_be_told(question: str, said: Iterable[str]) -> bool:
-    """Return whether a statement shares a word with an English question, regardless of endings.
-    Common words don't count, and neither do questions among the texts."""
+def may_be_told(
+    words: str, said: Iterable[str], answers: Iterable[str] = (), summary: str = ""
+) -> bool:
+    """Return whether a statement shares a word with the question in `words`, regardless of endings.
+    All texts are English. Common words don't count, and neither do sentences that are questions.
+
+    Args:
+        words: the newest words. Their sentences besides the question are statements too; if none
+            is a question, the last sentence counts as one.
+        said: what the user said before, and what else the prompt contains of it.
+        answers: what the assistant said. Sentences that say that it doesn't know don't count.
+        summary: of earlier exchanges. Sentences that report questions don't count.
+    """
     lexicon = TextAnalyzer("en")  # a new one each time, because it keeps the words that it has seen
-    topic = {*lexicon.content(question)} - {*lexicon.content(PASSING)}
-    return any(
-        not topic.isdisjoint(lexicon.content(text)) and not is_question(text) for text in said
+    newest = [each.text for each in sentences(words, semicolons=True)]
+    asked = [each for each in newest if is_question(each)] or newest[-1:]
+    topic = {*lexicon.content(" ".join(asked))} - {*lexicon.content(PASSING)}
+    told = (
+        *(each for each in newest if each not in asked),
+        *_stated(said),
+        *(each for each in _stated(answers) if not _DENIED.search(each.replace("’", "'"))),
+        *(each for each in _stated([summary]) if not _ASKED.search(each)),
     )
+    return any(not topic.isdisjoint(lexicon.content(each)) for each in told)
+
+
+def _stated(texts: Iterable[str]) -> Iterator[str]:
+    """The sentences that are no questions. Semicolons end them, because a form's state joins what
+    is filled in to the next question."""
+    for text in texts:
+        parts = sentences(text, semicolons=True)
+        yield from (each.text for each in parts if not is_question(each.text))

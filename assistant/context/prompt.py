@@ -33,7 +33,7 @@ language model knows."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
 NOT_KNOWN = "(You can't look this up. Say that you don't know it.)"
-NOT_KNOWN_UNLESS_NOTED = "(Unless the notes say it, say that you don't know it.)"
+NOT_KNOWN_UNLESS_NOTED = "(If the notes don't say it, say that you don't know it.)"
 """What the model is told, in English, of a question that the assistant can't answer by itself: the
 second if the prompt contains memories."""
 

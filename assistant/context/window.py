@@ -70,7 +70,12 @@ class _Shown:
     @property
     def size(self) -> int:
         """The number of exchanges."""
-        return sum(len(group.exchanges) for group in self.groups) + len(self.pending)
+        return len(self.exchanges)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """All exchanges, oldest first."""
+        return [*(each for group in self.groups for each in group.exchanges), *self.pending]
 
 
 class ContextWindow:
@@ -157,8 +162,8 @@ class ContextWindow:
 
         def newest_after(shown: _Shown) -> Newest:
             block = self._memory_block(shown, memories, cues, budget)
-            hint = hinted and not may_be_told(words, self._told(conversation.summary, shown))
-            return Newest(self._pending_text(shown), state, date, block, words, hint)
+            unknown = hinted and not self._told(words, state, conversation.summary, shown)
+            return Newest(self._pending_text(shown), state, date, block, words, unknown)
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -312,8 +317,7 @@ class ContextWindow:
 
     def _cost(self, *messages: Message) -> int:
         """Count the tokens that `messages` add to a prompt, including their role marks."""
-        system = Message("system", self._system)
-        return self._llm.count_messages([system, *messages]) - self._base
+        return self._llm.count_messages([Message("system", self._system), *messages]) - self._base
 
     def _group_cost(self, group: Group) -> int:
         key = group.ids
@@ -340,11 +344,11 @@ class ContextWindow:
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
-    def _told(self, summary: Summary | None, shown: _Shown) -> list[str]:
-        """What the prompt contains of the user's words, besides the newest and the memories."""
-        exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
-        said = [exchange.user_text for exchange in exchanges]
-        return [*said, *self._profile.memories(), summary.text if summary else ""]
+    def _told(self, words: str, state: str, summary: Summary | None, shown: _Shown) -> bool:
+        """Whether the prompt may contain the answer to `words`, leaving aside the memories."""
+        said = [*(each.user_text for each in shown.exchanges), state, *self._profile.memories()]
+        answers = [each.assistant_text for each in shown.exchanges]
+        return may_be_told(words, said, answers, summary.text if summary else "")
 
     def _memory_block(
         self,
@@ -355,8 +359,7 @@ class ContextWindow:
     ) -> MemoryBlock:
         if not memories:
             return MemoryBlock()
-        exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
-        texts = [text for each in exchanges for text in (each.user_text, each.assistant_text)]
+        texts = [text for each in shown.exchanges for text in (each.user_text, each.assistant_text)]
         present = [*texts, cues.words, *self._profile.memories()]
         return memory_block(memories, self._now(), self._llm.count, budget, cues, present)
 

@@ -66,6 +66,12 @@ def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
         ("My exam is tomorrow.", "Will it rain tomorrow?", True),
         ("Will it rain today?", "And will it rain tomorrow?", True),
         ("I put my keys in the blue bowl.", "Is the chemist open?", True),
+        ("I put my keys in the blue bowl. Is that all right?", "Where are my keys?", False),
+        ("Where are my keys? I'm late.", "Have you seen my keys?", True),
+        ("I like tea.", "What's the weather like tomorrow?", True),
+        ("I haven't got time.", "What time does the chemist open?", True),
+        ("The queue was too long last week.", "How long did the last film go on?", True),
+        ("I want to tell you a thing.", "What did Jo say happened?", True),
     ],
 )
 def test_what_was_told_in_this_conversation_gets_no_hint(
@@ -79,6 +85,75 @@ def test_what_was_told_in_this_conversation_gets_no_hint(
     conversation.apply(replace(summary_of(conversation, 1), text=earlier))
     summed = window.build(conversation, words, unknowable=True)
     assert summed.messages[-1].content.endswith(NOT_KNOWN) is hinted
+
+
+@pytest.mark.parametrize(
+    ("answer", "hinted"),
+    [
+        ("Your keys are in the blue bowl.", False),
+        ("Hello. Your keys? They're lost.", True),
+        ("Hello. I don't know where your keys are.", True),
+        ("I can’t see your keys from here.", True),
+    ],
+)
+def test_what_the_assistant_answered_counts_unless_it_knew_nothing(
+    answer: str, hinted: bool
+) -> None:
+    conversation, window = Conversation.begin("ada"), window_of()
+    say(conversation, "Good morning.", answer)
+    prompt = window.build(conversation, "Where are my keys?", unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
+
+
+@pytest.mark.parametrize(
+    ("state", "hinted"),
+    [
+        ("Form: the day. Keys: in the blue bowl; Ask next: What's for lunch?", False),
+        ("Form: the day. Lunch: soup; Ask next: Where are your keys?", True),
+        ("", True),
+    ],
+)
+def test_what_is_in_an_open_form_counts_but_not_what_it_asks(state: str, hinted: bool) -> None:
+    window = window_of()
+    window.state = lambda: state
+    prompt = window.build(Conversation.begin("ada"), "Where are my keys?", unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
+
+
+@pytest.mark.parametrize(
+    ("words", "hinted"),
+    [
+        ("I put my keys in the blue bowl. Where are my keys?", False),
+        ("Where are my keys? I put the keys in the blue bowl.", False),
+        ("I have to go out. Where are my keys?", True),
+        ("Where are my keys? Have you seen my keys?", True),
+        ("My exam is tomorrow. Tell me the forecast.", True),
+        ("The forecast said rain. The forecast, please.", False),
+    ],
+)
+def test_other_sentences_of_the_newest_words_count(words: str, hinted: bool) -> None:
+    prompt = window_of().build(Conversation.begin("ada"), words, unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
+
+
+@pytest.mark.parametrize(
+    ("summary", "hinted"),
+    [
+        ("The user asked whether it will rain. They have a cat.", True),
+        ("The user wanted to know if rain was coming.", True),
+        ("The user asked about the trip. Rain is forecast for Friday.", False),
+    ],
+)
+def test_a_question_that_the_summary_reports_tells_nothing(summary: str, hinted: bool) -> None:
+    conversation, window = Conversation.begin("ada"), window_of()
+    say(conversation, "Good morning.", "Hello.")
+    conversation.apply(replace(summary_of(conversation, 1), text=summary))
+    prompt = window.build(conversation, "Will it rain?", unknowable=True)
+    check_prompt(prompt)
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
 
 @pytest.mark.parametrize(
