@@ -16,7 +16,7 @@ from scripts.eval.intents import loaded_classifier, with_classifier
 
 ACT = "act"
 """Tag of utterances that ask for an act, such as looking up the weather: they are no talk."""
-STEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+STEPS = (0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95)
 """Thresholds to choose from."""
 
 CannotKnow = Callable[[str], bool]
