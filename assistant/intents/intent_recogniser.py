@@ -122,9 +122,9 @@ known ("What do you know about volcanoes?")."""
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
 back" then means the form, and otherwise what was said last."""
-UNKNOWABLE = 0.82
+UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
-know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that at most 1 % of what it can
+know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly anything that it can
 answer counts."""
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds of commands that mean nothing without their argument `words`."""

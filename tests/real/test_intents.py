@@ -126,7 +126,7 @@ def test_words_are_cut_from_the_utterance_itself(classifier: OnnxIntentClassifie
 async def test_the_model_is_told_of_the_weather_but_not_of_the_sky(
     tmp_path: Path, classifier: OnnxIntentClassifier
 ) -> None:
-    llm, said = ScriptedLlm(), ("why is the sky blue", "is it going to rain tomorrow")
+    llm, said = ScriptedLlm(), ("why is the sky blue", "what's the weather like tomorrow")
     parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
     async with session(*parts, classifier=classifier, speaks=False) as talk:
         for line in said:
