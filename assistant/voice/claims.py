@@ -2,7 +2,8 @@
 
 The language model sometimes says "I've set a timer" or "I'll remind you", although it can do
 nothing but talk. What skills really do is said by their own replies. So every such claim of the
-model is false, and is neither spoken nor shown nor stored.
+model is false, and is neither spoken nor shown nor stored. Neither is an answer that begins by
+reading out a line of the prompt.
 """
 
 import asyncio
@@ -63,6 +64,9 @@ DEADLINE_S = 0.1
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of an answer's first claim and everything after it. It is true whether the act is
 impossible or the request was merely not recognised."""
+NOT_ANSWERED = "I don't know."
+"""Said in place of an answer that begins with a bracket: very small models read out the bracketed
+lines of their prompt, above all the one that says that something can't be known."""
 ENDINGS = (".", "!", "?", ":")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
@@ -188,8 +192,9 @@ class AnswerCheck:
         self._held = ""
         self._released = ""
         """The text that was returned."""
-        self.claimed = False
-        """Whether the answer contained a claim. If so, it has ended."""
+        self.ended = False
+        """Whether the answer was ended early, because it contained a claim or read out a part of
+        the prompt."""
 
     async def request(self) -> float:
         """Return the probability that the user has asked for an act, in this turn or before."""
@@ -197,19 +202,19 @@ class AnswerCheck:
 
     async def feed(self, delta: str) -> list[CheckedText]:
         """Add a piece of the answer. Return the text that may be spoken now."""
-        if self.claimed:
+        if self.ended:
             return []
         self._held += delta
         return await self._checked(self._splitter.feed(delta))
 
     async def finish(self) -> list[CheckedText]:
         """End the answer. Return the rest of its text."""
-        if self.claimed:
+        if self.ended:
             return []
         checked = await self._checked(self._splitter.finish())
         if self._consent:
             checked.append(self._refuse())
-        elif self._held and not self.claimed:
+        elif self._held and not self.ended:
             checked.append(self._release(len(self._held), ()))
         return checked
 
@@ -225,6 +230,9 @@ class AnswerCheck:
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
         checked: list[CheckedText] = []
         for clause in clauses:
+            if not self._released and self._held.lstrip().startswith("("):
+                self.ended = True
+                return [*checked, self.end_with(NOT_ANSWERED)]
             if await self._claims(clause):
                 return [*checked, self._refuse()]
             self._consent.append(clause)
@@ -251,7 +259,7 @@ class AnswerCheck:
     def _refuse(self) -> CheckedText:
         """End the answer with `NOT_DONE`. If something was said before ("Great!"), it begins with
         "but"."""
-        self.claimed = True
+        self.ended = True
         said = self._released.rstrip()
         but = ("But " if said.endswith(ENDINGS) else "but ") if said else ""
         return self.end_with(f"{but}{NOT_DONE}")

@@ -125,7 +125,7 @@ class Think(FrameProcessor):
                     continue
                 for piece in await check.feed(chunk.text):
                     await self._write(answer, piece)
-                if check.claimed:
+                if check.ended:
                     return
         for piece in await check.finish() if check is not None else ():
             await self._write(answer, piece)

@@ -9,6 +9,7 @@ import pytest
 
 from assistant.voice.claims import (
     DEADLINE_S,
+    NOT_ANSWERED,
     NOT_DONE,
     AnswerCheck,
     CheckedText,
@@ -68,7 +69,7 @@ async def test_an_answer_without_claims_is_cut_as_if_it_were_not_checked(step: i
         pieces = await written(check, *deltas)
     assert text_of(pieces) == INNOCENT
     assert [clause for piece in pieces for clause in piece.clauses] == expected
-    assert not check.claimed
+    assert not check.ended
 
 
 async def test_a_clause_is_passed_on_as_soon_as_it_is_complete() -> None:
@@ -84,12 +85,29 @@ async def test_no_letter_of_a_claim_is_passed_on_and_the_answer_ends() -> None:
             check, "Pasta takes nine minutes. ", "I've set a timer, and ", "enjoy it."
         )
         assert text_of(pieces) == f"Pasta takes nine minutes. But {NOT_DONE}"
-        assert check.claimed
+        assert check.ended
 
 
 async def test_an_answer_that_begins_with_a_claim_is_only_the_refusal() -> None:
     async with checking("set a timer") as check:
         assert text_of(await written(check, "I've set a timer.")) == NOT_DONE
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+async def test_a_line_of_the_prompt_is_not_read_out(step: int) -> None:
+    said = " (You can't look this up. Say that you don't know it.) It will be sunny."
+    async with checking("never") as check:
+        pieces = await written(check, *(said[at : at + step] for at in range(0, len(said), step)))
+        assert text_of(pieces) == NOT_ANSWERED
+        assert [clause.spoken for piece in pieces for clause in piece.clauses] == [NOT_ANSWERED]
+        assert check.ended
+
+
+async def test_brackets_later_in_an_answer_are_left_alone() -> None:
+    async with checking("never") as check:
+        said = "It rained (a little) all day."
+        assert text_of(await written(check, said)) == said
+        assert not check.ended
 
 
 async def test_the_words_of_the_refusal_have_their_places_in_the_answer() -> None:
@@ -162,13 +180,13 @@ async def test_consent_to_a_likely_request_waits_for_the_next_clause() -> None:
 async def test_consent_is_not_heard_before_a_claim() -> None:
     async with answering(ASKED) as check:
         assert text_of(await written(check, "Of course! ", "The kettle is on.")) == NOT_DONE
-        assert check.claimed
+        assert check.ended
 
 
 async def test_nothing_but_consent_to_a_likely_request_is_refused() -> None:
     async with answering(ASKED) as check:
         assert text_of(await written(check, "Sure thing!")) == NOT_DONE
-        assert check.claimed
+        assert check.ended
 
 
 async def test_consent_in_ordinary_talk_is_passed_on_at_once() -> None:
