@@ -28,10 +28,7 @@ def work(options: program.Options) -> program.Figures:
     figures = trained(program.fill(Plan, options))
     for name in ("encoder", "learnt", "talk", "temperature", "right"):
         print(f"{name}: {figures[name]}")
-    print("\nprobability of the likeliest command   utterances   mean    right")
-    for row in figures["calibration"]:
-        limits = f"{row['from']:.2f} to {row['to']:.2f}"
-        print(f"{limits:<38} {row['utterances']:>10} {row['mean']:>6.3f} {row['right']:>8.3f}")
+    program.print_calibration("probability of the likeliest command", figures["calibration"])
     return figures
 
 

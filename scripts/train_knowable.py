@@ -29,10 +29,7 @@ def work(options: program.Options) -> program.Figures:
     figures = trained(program.fill(Plan, options))
     for name in ("encoder", "learnt", "temperature", "right"):
         print(f"{name}: {figures[name]}")
-    print("\nprobability that it can't be known   utterances   mean    right")
-    for row in figures["calibration"]:
-        limits = f"{row['from']:.2f} to {row['to']:.2f}"
-        print(f"{limits:<36} {row['utterances']:>10} {row['mean']:>6.3f} {row['right']:>8.3f}")
+    program.print_calibration("probability that it can't be known", figures["calibration"])
     return figures
 
 

@@ -104,7 +104,6 @@ class ContextWindow:
         self._importance = importance
         self._max_turns = settings.context.max_turns
         self._language = settings.persona.language
-        self._english = self._language.partition("-")[0].lower() == "en"
         self._memory = settings.memory
         self.state: Callable[[], str] = str
         """Returns what the model is told of an open form or task. The model's cache holds it."""
@@ -158,7 +157,7 @@ class ContextWindow:
         date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
         state = state_line(self.state())
         budget = self._memory_budget(reads_per_s)
-        hinted = unknowable and self._english
+        hinted = unknowable and self._language.startswith("en")
 
         def newest_after(shown: _Shown) -> Newest:
             block = self._memory_block(shown, memories, cues, budget)

@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
+from assistant.language.days import weekday_of
 from assistant.language.numbers import count_words, number_of, one_of, ordinal_words
 from assistant.language.word_lists import language_data
 
@@ -139,9 +140,8 @@ def _weekday(said: _Said, match: re.Match[str]) -> str:
     alone = not way and not match.group().lower().startswith("on ")
     if alone and not _EDGE.match(match.string, match.end()):
         return match.group()
-    wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and _is_past(match))
-    days = (wanted - said.day.weekday()) % 7
+    days = (weekday_of(match["weekday"].lower()) - said.day.weekday()) % 7
     if not days and not way:
         return match.group()
     days = days - 7 if past and (days or way == "last") else days or 7 * (way == "next")

@@ -142,3 +142,12 @@ def run(work: Callable[[Options], Mapping[str, Any]], options: Options) -> int:
     if options.json:
         print(last_line({"machine": where} | dict(found)))
     return 0
+
+
+def print_calibration(head: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print how many answers were right in each range of probabilities, under a heading for the
+    ranges."""
+    print(f"\n{head:<38} {'utterances':>10} {'mean':>6} {'right':>8}")
+    for row in rows:
+        limits = f"{row['from']:.2f} to {row['to']:.2f}"
+        print(f"{limits:<38} {row['utterances']:>10} {row['mean']:>6.3f} {row['right']:>8.3f}")
