@@ -89,12 +89,15 @@ def assert_only_answered(talk: Talk, home: Path, answers: Sequence[str]) -> None
     """Each question was answered, nothing else was done, and all of it is kept.
 
     On a busy machine, the canceller loses the room's delay, and an echo may be misheard beyond
-    recognition. It then interrupts the answer and is answered itself, but that must be rare.
+    recognition. It then interrupts the answer, and is answered itself if any words are heard in
+    it, but that must be rare.
     """
     turns = talk.of("turn")
-    assert sum(turn["interrupted"] for turn in turns) <= 1 + len(answers) // 50, turns
+    interrupted = sum(turn["interrupted"] for turn in turns)
+    assert interrupted <= 1 + len(answers) // 50, turns
     complete = [turn["assistant"] for turn in turns if not turn["interrupted"]]
-    assert set(answers) <= set(complete)
+    assert len(set(answers) - set(complete)) <= interrupted, turns
+    assert len(turns) >= len(answers), turns
     for event in ("remark", "forgetting", "undone", "forgotten", "record"):
         assert talk.of(event) == []
     assert {row["phase"] for row in talk.of("phase")} <= AWAKE
