@@ -1,8 +1,9 @@
 """Interfaces through which forgetting reaches every store of user text.
 
-Recordings are such a store; lists or reminders would be others. Each store, except the transcript
-and the memories, registers a `DataLocation` with the transcript (`Transcript.locations`), and names
-its files in `forgetting.data_inventory`. Every purge and every later search then covers the store.
+Recordings are such a store, and so is the user's state (lists, reminders etc.). Each store, except
+the conversations and the memories, registers a `DataLocation` with the transcript
+(`Transcript.locations`). If it has files of its own, `forgetting.data_inventory` lists them. Every
+purge and every later search then covers the store.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -1,8 +1,8 @@
 """Stores the facts derived from exchanges, and converts them to memories.
 
 The facts of one exchange are a `DerivedOutput` of kind `EXTRACTED`. Its content is a list of facts.
-Facts that expired, or that the user deleted or edited, are replaced by None. So when the memories
-are created again, no model is needed, and what the user deleted or edited doesn't come back.
+From these facts, the memories can be created again without a model. A fact that the user deleted or
+edited is replaced by None, so that it doesn't come back.
 """
 
 import json

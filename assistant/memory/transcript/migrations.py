@@ -131,13 +131,13 @@ STATE = (
     "CREATE INDEX state_change_by_entry ON state_change (entry, number)",
 )
 """Timers, lists, forms and the like. The package `assistant.state` describes them. `state_change`
-has each earlier content of an entry, and the exchange after which it was replaced."""
+contains earlier contents of entries, each with the exchange whose words replaced it."""
 FORGOTTEN_STATE = (
     """CREATE TABLE forgotten_state (
         user TEXT NOT NULL, mark TEXT NOT NULL, PRIMARY KEY (user, mark)
     ) STRICT""",
 )
-"""Adds the marks (see `mark_of`) of purged entries of the state, which an import leaves out."""
+"""Stores the marks (see `mark_of`) of purged entries of the state. Imports skip these entries."""
 
 MIGRATIONS: Sequence[Sequence[str]] = (
     FIRST,
