@@ -99,7 +99,7 @@ def telling(text: str) -> str:
 def relation(old: str, statement: str, lexicon: TextAnalyzer) -> int:
     """Return how closely a correction is related to an old text.
 
-    The result is `SURE` if both give different values to the same thing, which can have only one.
+    The result is `SURE` if the texts give different values to something that has only one value.
     Otherwise, the result is the number of content words that the texts share.
     """
     if _conflict(old, statement, lexicon) is not None:
@@ -201,7 +201,8 @@ def _conflict(old: str, new: str, lexicon: TextAnalyzer) -> Claim | None:
 
 
 def _value_put(piece: str, statement: str, lexicon: TextAnalyzer) -> Corrected | None:
-    """Return the old statement, with only the value replaced that the new one contradicts."""
+    """Return the old statement with its contradicted value replaced by that of the new one; None
+    if either value can't be found."""
     old = _conflict(piece, statement, lexicon)
     new = _conflict(statement, piece, lexicon)
     if old is None or new is None:
@@ -215,7 +216,7 @@ def _value_put(piece: str, statement: str, lexicon: TextAnalyzer) -> Corrected |
 
 
 def _nearness(piece: str, statement: str, lexicon: TextAnalyzer) -> int:
-    """Return 2 if two statements certainly are about the same subject and relation, 1 if they may
+    """Return 2 if two statements are certainly about the same subject and relation, 1 if they may
     be, and otherwise 0."""
     shared = len(lexicon.content_and_numbers(piece) & lexicon.content_and_numbers(statement))
     same = _same_relation(piece, statement, shared)

@@ -114,11 +114,11 @@ def bare(words: str) -> str:
 
 
 def says_unknown(words: str, *, only: bool = False) -> bool:
-    """Whether the user only says that they don't know or remember something: "I don't remember my
+    """Whether the user says that they don't know or remember something, e.g. "I don't remember my
     locker code".
 
     Args:
-        only: whether nothing else may be named, as in "I really don't know".
+        only: accept only words that don't say what is unknown, e.g. "I really don't know".
     """
     plain = words.replace("’", "'")
     found = _UNKNOWN.match(plain)

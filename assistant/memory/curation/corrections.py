@@ -154,7 +154,7 @@ def _loses(old: str, corrected: str, lexicon: TextAnalyzer) -> bool:
 
 
 def _nearest(piece: str, corrected: str, lexicon: TextAnalyzer) -> str:
-    """Return the statement of a corrected text that stands in place of an old one."""
+    """Return the statement of a corrected text that replaces the old statement `piece`."""
     return max(
         texts_of(corrected), key=lambda each: relation(piece, each, lexicon), default=corrected
     )

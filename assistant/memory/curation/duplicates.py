@@ -59,14 +59,14 @@ ASKING = re.compile(
 )
 """Matches the beginning of a question. Speech recognition often omits the question mark."""
 REPLIES = frozenset(listed("see know agre understand think guess mean hope suppos doubt"))
-"""Stems of words that reply to something said before, e.g. `I see`."""
+"""Stems of words that are typical of replies, e.g. `I see`."""
 SELF = frozenset({"i", "my", "we", "our"})
 ENOUGH = 3
 """Minimum number of content words that make a statement understandable without its context."""
 MOST_LEFT_OUT = 0.5
 """Maximum share of the older text's content words that the newer text may leave out."""
 NEAREST = 0.75
-"""Minimum cosine of two memories about which a model is asked. Above `duplicate_cosine`, the model
+"""Minimum cosine at which a model is asked about two memories. Above `duplicate_cosine`, the model
 is only asked about pairs on which the rules did not decide.
 """
 EDITED = 1.0

@@ -1,8 +1,8 @@
 """Handles memories whose contents were said in several exchanges.
 
 Removes some of the exchanges from such a memory, or splits it into one memory per exchange. The id
-of a verbatim memory contains the id of its first exchange. If the same was said again in other
-exchanges, these are among the memory's sources too, and the transcript has their words.
+of a verbatim memory contains the id of its first exchange. If the same thing was said again in
+other exchanges, these are among the memory's sources too, and the transcript has their words.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
 
 
 def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) -> Memory | None:
-    """Create the memory of a speaker's turn again; None if the transcript no longer contains it."""
+    """Recreate the memory of a speaker's turn; None if the transcript no longer contains it."""
     if exchange not in by_id:
         return None
     made = materialize_exchange(user_id, *by_id[exchange])

@@ -148,8 +148,8 @@ def _withdrawn_by(new: Memory, near: Sequence[Memory], lexicon: TextAnalyzer) ->
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
     """Whether `new`, which repeats `old`, also says that something has changed.
 
-    If so, `new` remains when the two are merged, and supersedes the earlier state. So the result
-    doesn't depend on the order in which facts are extracted.
+    If so, `new` is kept when the two are merged, and can still supersede memories of the earlier
+    state. So the result doesn't depend on the order in which facts are extracted.
     """
     return (
         derived(new)

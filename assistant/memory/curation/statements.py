@@ -222,7 +222,7 @@ def must_not_be_kept(said: str) -> bool:
     """Whether an utterance must not lead to any memories.
 
     This is the case if the user doesn't want it stored or took it back, or if it can't have been
-    spoken.
+    spoken, e.g. if it was pasted.
     """
     return is_private(said) or _TAKEN_BACK.search(said.replace("’", "'")) is not None
 

@@ -25,8 +25,8 @@ from assistant.memory.retrieval.question import follows_up
 LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
-"""Maximum number of exchanges that count as a memory's sources without a comparison of words. If
-there are more, as for a summary, only those with the largest number of relevant words count.
+"""Maximum number of exchanges that all count as a derived memory's sources. If there are more, as
+for a summary, only those that contain the most of the relevant words count.
 """
 
 Everything = Mapping[str, Memory]
@@ -47,8 +47,8 @@ class AnsweredTurn:
 @dataclass(frozen=True, slots=True)
 class ToldItem:
     """Something that the user or the assistant said. `memory` is the memory that it was taken from.
-    If it was taken from an exchange instead, `memory` is None, and `exchange` is the exchange's id;
-    empty if nobody needs the id."""
+    If it was taken from an exchange instead, `memory` is None, and `exchange` is the exchange's id,
+    or empty if the id isn't needed."""
 
     text: str
     speaker: str
@@ -108,9 +108,11 @@ class AnswerTracer:
         return bool(found)
 
     def take(self, place: int, found: Iterable[Source], words: Collection[str] = ()) -> None:
-        """Collect the sources of the answer in the turn at index `place`, and the question.
+        """Collect these sources of the answer in the turn at index `place`, and the exchanges in
+        which the turn's question was asked.
 
         Args:
+            found: the sources. If there are none, nothing is collected.
             words: stems that identified the sources.
         """
         self._words |= set(words)
@@ -181,8 +183,8 @@ class AnswerTracer:
         self.things.append(said_in(exchange))
 
     def take_named(self, things: Iterable[ToldItem]) -> None:
-        """Collect things that the assistant has named. Of things that come from the same words
-        or say the same thing, only the first one counts."""
+        """Collect things that the assistant has named. If several come from the same words or say
+        the same thing, only the first is added to `things`."""
         said = {turn.exchange.id: turn.exchange for turn in self._turns}
         known: list[object] = []
         for each in things:
@@ -281,8 +283,7 @@ def said_in(exchange: Exchange) -> ToldItem:
 def existing(
     things: Things, turns: Iterable[AnsweredTurn], everything: Everything
 ) -> list[list[ToldItem]]:
-    """Return those of these things that still exist. Those that say the same thing are in one
-    list."""
+    """Return the things that still exist, each as a list of its memories or exchanges."""
     said = {turn.exchange.id: turn.exchange for turn in turns}
 
     def item(key: str) -> ToldItem | None:

@@ -1,5 +1,5 @@
-"""Remembers what the assistant spoke about last: the memories in the prompts of recent turns, and
-those that it has named aloud since."""
+"""Keeps track of what the assistant spoke about last: the memories in the prompts of recent turns,
+and those that it has named aloud since then."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -43,7 +43,7 @@ class AnsweredTurns:
         self._going: dict[str, frozenset[str]] = {}
         """The ids of memories that are to be purged, by the id of the deletion."""
         self.named: Things = ()
-        """The things that the last reply to a command has named: what was read out, stored,
+        """The things that the last reply to a command named: what was read out, stored,
         corrected, forgotten or brought back. The user's "that" refers to them until another turn
         has passed, even if none of them exists any more."""
 
@@ -64,8 +64,8 @@ class AnsweredTurns:
         """Note the things that a reply names. A reply that names nothing changes nothing.
 
         Args:
-            things: the ids of the memories or exchanges that contain each thing; no ids if it is
-                forgotten.
+            things: for each thing, the ids of the memories or exchanges that contain it; no ids if
+                it was forgotten.
         """
         self.named = tuple(tuple(ids) for ids in things) or self.named
 

@@ -66,7 +66,7 @@ class Source:
     text: str
     near: bool = True
     """Whether the text is similar to the question. If the answer's words identify no source, only
-    such a text is chosen.
+    a similar text can be chosen.
     """
 
 
@@ -278,8 +278,8 @@ def _by_question(
 ) -> _Fit | None:
     """Return the likeliest source about the subject of the question.
 
-    This is for answers such as the "No." to "Do I like coffee?". Returns None if the answer
-    contains new names or numbers, because these came from elsewhere.
+    This is for answers such as "No." to the question "Do I like coffee?". Returns None if the
+    answer contains new names or numbers, because these came from elsewhere.
     """
     if any(weight == DISTINCT for weight in weights.values()):
         return None

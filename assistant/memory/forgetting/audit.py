@@ -3,9 +3,9 @@
 Also searches for texts that the user remembers having said.
 
 Between two purges, additions and changes leave older versions in the table, and a log and free
-pages in the transcript. What these leftovers contain is only reported as unprovable; with `clean`,
-they are removed before the search. Only real evidence counts as a trace, e.g. a removed memory in
-an older version, an unknown file, or one of the texts.
+pages in the transcript. Such leftovers are not traces; they are only mentioned among the things
+that can't be proved. With `clean`, they are removed before the search. Only real evidence counts as
+a trace, e.g. a removed memory in an older version, an unknown file, or one of the texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class AuditReport:
     """The result of an audit.
 
     `removed` counts memories in older versions that are missing from the newest version or have
-    other words there. `unknown` are files that don't belong to this program. `strange` counts
+    different words there. `unknown` are files that don't belong to this program. `strange` counts
     malformed tombstones. `unfinished` is True if a purge was interrupted and not yet completed.
     """
 
@@ -137,8 +137,8 @@ def audit(
 
 
 def _removed(table: MemoryTable) -> int:
-    """Count the memories in older versions that are missing from the newest version or have other
-    words there.
+    """Count the memories in older versions that are missing from the newest version or have
+    different words there.
     """
     newest: int | None = None
     there: set[tuple[str, ...]] = set()

@@ -21,8 +21,9 @@ class Cascade:
     """The effects of a deletion.
 
     `deleted` are the memories to delete, and `changed` the new versions of memories to update. A
-    memory that gets its text from another exchange also gets another id, so its old version is in
-    `deleted`, and the new one in `changed`. `ids` are the ids of all other deleted memories.
+    memory that now takes its text from another exchange also gets another id, so its old version is
+    in `deleted`, and the new one in `changed`. `ids` are the ids of the deleted memories that have
+    no new version.
     `named` are the deleted memories that the request itself selected. `staying` are the ids of
     exchanges that remain although memories in `named` were based on them.
     """

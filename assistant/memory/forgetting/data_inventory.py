@@ -31,7 +31,7 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     # Files without user text.
     "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten
     "reading": ("memories.reading",),  # exists while the memories are being read
-    "saving": ("memories.saving",),  # names of stores set aside, to recover memories from
+    "saving": ("memories.saving",),  # names of damaged stores that are yet to be recovered
     "key": ("encryption.json", "encryption.new"),
     "receipts": ("receipts.jsonl", "receipts.new"),
     "ledger": ("ledger.jsonl",),  # times of turns

@@ -116,7 +116,7 @@ class AnswerExplainer:
 
         Args:
             topic: None means everything that the user has stated.
-            turns: the turns of the running conversation. They may not be among the memories yet.
+            turns: the turns of the running conversation, because some may have no memories yet.
         """
         everything = self._memories.outlines()
         found = everything.values() if topic is None else self._about(topic, everything)

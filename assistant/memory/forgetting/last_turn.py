@@ -1,11 +1,11 @@
 """Finds what "that" refers to, in "forget that" and in "that's wrong".
 
-If a reply to a command has named memories since the last turn, "that" is what it has named.
-Otherwise, after a statement by the user, "that" is the statement. After a question, it is the
-sources of the answer (`attribution`), because the answer showed that the assistant still knows
-them. If the answer wasn't based on any memory or earlier turn (e.g. the model made it up, or said
-that it didn't know), "that" is the statement by the user that the question asked about, if there is
-one. "Forget that" also forgets the question.
+If the reply to a command has named memories since the last turn, "that" refers to those memories.
+Otherwise, after a statement by the user, "that" refers to the statement. After a question, it
+refers to the sources of the answer (`attribution`), because the answer showed that the assistant
+still knows them. If the answer wasn't based on any memory or earlier turn (e.g. the model made it
+up, or said that it didn't know), "that" refers to the statement by the user that the question asked
+about, if there is one. "Forget that" also forgets the question.
 
 All functions are pure.
 """
@@ -27,7 +27,7 @@ from assistant.memory.forgetting.selection import ForgetPlan, planned
 from assistant.memory.records.memory import Memory, MemoryKind
 
 MOST_ASKED = 3
-"""Maximum number of remembered statements among which the user is asked to choose."""
+"""Maximum number of remembered statements from which the user is asked to choose."""
 COURTESIES = 2
 """Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the
 exchange that "that" refers to.
@@ -57,7 +57,7 @@ def named(
     things: Things, last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> ForgetPlan | None:
     """Return the plan for "forget that" after a reply that has named these things; None if none of
-    them exists any more. If it has named a few, each is an alternative.
+    them exists any more. If only a few still exist, each is an alternative.
 
     Args:
         last: as for `that`.

@@ -29,8 +29,8 @@ class MemoryAccess:
             ModelError.
         open_earlier: opens the memories of earlier sessions if the running session has no long-term
             memory. They are opened only for a purge.
-        state: returns the entries of the user's state as memories, by id. In the table, they don't
-            exist.
+        state: returns the entries of the user's state as memories, by id. They are not in the
+            table.
     """
 
     user: str
@@ -43,7 +43,7 @@ class MemoryAccess:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> Mapping[str, Memory]:
-        """Return memories by id, quickly but without all of their fields.
+        """Return memories by id. This is quick, but some of their fields may not be set.
 
         The result contains at least the memories based on `exchanges` and those with these `ids`.
         If `exchanges` is None, it contains all memories.

@@ -37,8 +37,7 @@ HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Approximate number of positions in a form at which eight bytes are considered for identifying
-it."""
+"""Approximate number of positions in a form from which its eight identifying bytes are chosen."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
@@ -59,9 +58,9 @@ class SearchPatterns:
     """The secrets to search for.
 
     `count` is the number of secrets that have at least one form to search for. `common` is the
-    number of texts that also occur in texts that are kept. `short` is the number of secrets with
-    forms that are not searched for, because they are not among the `SHORT_ONES` longest of the
-    short forms. The object contains user text, so it is never written to disk.
+    number of texts that also occur in texts that are kept. `short` is the number of secrets that
+    have forms shorter than `ANCHOR` that are not searched for, because only the `SHORT_ONES`
+    longest of such forms are. The object contains user text, so it is never written to disk.
     """
 
     count: int
@@ -200,7 +199,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _forms(text: str, *, any_case: bool) -> set[bytes]:
-    """Return the bytes with which this program, libraries or the system would store a text."""
+    """Return the forms in which this program, libraries or the system would store a text."""
     texts = {text}
     if any_case:
         texts |= {text.casefold(), text.lower(), text.upper(), text.capitalize()}

@@ -2,8 +2,8 @@
 
 All events of a forgotten turn are deleted. In the events of other turns, quotes of forgotten texts
 are replaced by `MARK`. If a value still contains part of such a text after that, the whole value is
-replaced. Summaries and the assistant's remarks may put the texts into other words. So they are
-removed whenever they may be based on forgotten items.
+replaced. Summaries and the assistant's remarks may paraphrase the texts, so they are removed
+whenever they may be based on forgotten items.
 """
 
 import re

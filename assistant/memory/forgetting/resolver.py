@@ -165,8 +165,8 @@ class Resolver:
         return last_turn.told(closed, self._around(closed), self._lexicon)
 
     def named(self, things: Things, live: Sequence[AnsweredTurn] = ()) -> list[list[ToldItem]]:
-        """Return those of the things named by the assistant that still exist. Those that say the
-        same thing are in one list.
+        """Return the things named by the assistant that still exist, each as a list of its
+        memories or exchanges.
 
         Args:
             live: as for `resolve`.

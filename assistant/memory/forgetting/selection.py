@@ -45,7 +45,7 @@ class ForgetPlan:
     `exchanges` are ids in the transcript, newest first. `memories` are ids of memories based only
     on these exchanges, and of requested memories that are deleted without their exchanges. `items`
     are the things to forget as the user would count them, newest first and without repetitions.
-    `count` is their number. If `everything` is set, `items` contains only the newest of them.
+    `count` is their number. If `everything` is set, `items` contains only the newest one.
     `by_words_alone` means that memories were found only by the topic's words, because similar ones
     could not be searched for. If several things could be meant, `alternatives` has a plan for each,
     and the plan itself covers all of them.
@@ -241,10 +241,10 @@ def planned(
 def _corrected(
     added: Iterable[Memory], selected: Collection[str], going: set[str]
 ) -> list[ToldItem]:
-    """Return what the user would count as further items among `added`, i.e. among the memories that
-    are deleted only because they were corrected or are corrections.
+    """Return those of the added memories that the user would count as further items.
 
     Args:
+        added: the memories that are deleted only because they were corrected or are corrections.
         selected: the exchanges that the request itself selected.
         going: all exchanges to delete. Memories derived from one of them aren't counted again.
     """
@@ -280,8 +280,8 @@ def _with_corrections(
 
 
 def _versions(ids: Collection[str], everything: Everything) -> set[str]:
-    """Return the ids of all memories that are linked to these by corrections of the user. These
-    memories are included if they were corrected or are corrections."""
+    """Return the ids of all memories that are linked to these by the user's corrections. The given
+    ids are included if their memories were corrected or are corrections."""
     pairs = [
         {memory.id, newer.id}
         for memory in everything.values()

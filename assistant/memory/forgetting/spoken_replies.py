@@ -38,7 +38,7 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 
 def doubt(plan: ForgetPlan, what: str, *, english: bool = True) -> str:
-    """Return a reply that ends with the question whether the user means this plan at all.
+    """Return a reply that ends by asking whether the user means this plan at all.
 
     Args:
         what: a phrase for what the user asked to forget; may be empty.
@@ -122,7 +122,7 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         told.setdefault((each.text, each.speaker), each)
     if not told:
         return f"I don't remember anything about {what}."
-    # Phrasing takes most of the time, and there may be many thousands of memories.
+    # Phrasing is slow, and there may be many thousands of memories, so only a few are phrased.
     things: list[str] = []
     count = len(told)
     for each in told.values():

@@ -132,7 +132,7 @@ def verify_gone(
     Args:
         table: None if there are no memories.
         exchanges, memories: numbers of forgotten items, for the receipt.
-        breathe: called between pieces of a few milliseconds each.
+        breathe: called between pieces of work that take a few milliseconds each.
 
     Raises:
         StoreError: something can't be read.

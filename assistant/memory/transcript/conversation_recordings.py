@@ -274,8 +274,9 @@ class Recordings:
             return None
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the contents of a file. They are first written to another file. That file has a
-        unique name, because a folder outside the home may contain other files of the user."""
+        """Replace the contents of a file. The new contents are first written to a temporary file.
+        Its name is unique, because a folder outside the home may contain other files of the
+        user."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
         with _explained(path), replacing(path, fresh) as file:

@@ -52,7 +52,7 @@ CLOSING_S = 5.0
 """Maximum number of seconds to wait for the writing thread."""
 STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged, StateChanged)
 """Types of events that describe a lasting state. A recording begins with the latest event of each
-type, and of each kind of entries."""
+type. Of `StateChanged`, it begins with the latest event for each kind of entry."""
 
 Job = Callable[[Path], None]
 """A function that changes the recording at the given path. It is called between two writes."""

@@ -181,8 +181,8 @@ class ConversationSpans:
         return covered == set(span.exchanges)
 
     def drop_overlapping(self, span: Span) -> list[str]:
-        """Delete the summaries of other spans that share exchanges with `span`, because they were
-        formed with another number of turns. Return the subjects of these other spans."""
+        """Delete the summaries of other spans that share exchanges with `span`. Such spans remain
+        after the number of turns per span was changed. Return their subjects."""
         with self._transcript.writing() as db:
             resting = rows.derived_from(db, span.exchanges)
             every = rows.derived(db, self._user, SUMMARISED, None)

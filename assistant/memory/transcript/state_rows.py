@@ -1,4 +1,5 @@
-"""The rows of the user's state, as far as a purge counts them. `assistant.state` owns them."""
+"""Finds entries of the user's state, so that a purge can count them. The package `assistant.state`
+owns these rows."""
 
 import json
 from collections.abc import Collection
@@ -7,7 +8,7 @@ from assistant.memory.transcript.database import Transcript
 
 
 def held(transcript: Transcript, user: str, ids: Collection[str]) -> tuple[str, ...]:
-    """Return those of these ids that are ids of the user's entries. Raises StoreError."""
+    """Return those of the given ids that belong to entries of the user. Raises StoreError."""
     query = "SELECT id FROM state WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
     with transcript.reading() as db:
         found = db.execute(query, (user, json.dumps(list(ids)))).fetchall()
