@@ -149,14 +149,20 @@ class TombstoneTable:
 
     def finish(self, user: str, marks: Iterable[str]) -> None:
         """Record that the exchanges and memories with these marks have been removed from the store,
-        including their bytes on disk."""
+        including their bytes on disk.
+
+        Also delete what is left of older versions of the table: if this was killed before, they may
+        lack files, and then they can't be read.
+        """
         from lancedb.expr import col, lit
 
         left = sorted(self.of(user).unfinished.intersection(marks))
-        if not left:
+        if not self._known:
             return
         with self._changing():
             table = self._db.open_table(NAME)
+            if not left and len(table.list_versions()) == 1:
+                return
             for some in chunks(left, IDS_AT_ONCE):
                 these = (col("user_id") == lit(user)) & col("mark").isin(list(some))
                 table.update(these, {"done": True})

@@ -216,7 +216,7 @@ class WriteQueue:
     def tell(self, error: AssistantError) -> None:
         """Log a failure. The user is notified only of the first failure since storing last
         worked."""
-        logger.error("long-term memory: %s", error)
+        logger.error("long-term memory: %s", error, exc_info=error)
         if not self._failing:
             self._failing = True
             self._tell_user(Notice(str(error), Severity.WARNING, error.mend))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -122,6 +123,32 @@ def test_a_failed_purge_stays_unfinished_and_writes_one_tombstone(table: MemoryT
     found = again(table)
     assert found.of("ada").unfinished == frozenset()
     assert found.of("bob").unfinished == {X}, "each user's tombstones are separate"
+
+
+def test_a_purge_deletes_old_versions_that_a_killed_one_left_without_their_files(
+    table: MemoryTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = Path(table.uri) / "forgotten.lance" / "data"
+
+    class Killed(BaseException): ...
+
+    def killed_halfway(_: object, **__: object) -> None:
+        """Delete a file of an old version, but not yet the version."""
+        min(files.iterdir(), key=lambda path: path.stat().st_mtime_ns).unlink()
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lancedb.table.LanceTable, "optimize", killed_halfway)
+        with pytest.raises(Killed), table.forgotten.during("ada", {X}, []):
+            """Everything is removed."""
+    table.close()
+    with closing(MemoryTable.open(table.uri)) as next_start:
+        assert next_start.forgotten.of("ada").unfinished == frozenset()
+        with pytest.raises(StoreDamaged):
+            versions(next_start)
+        with next_start.forgotten.during("ada", {X}, []):
+            """There is nothing left to remove."""
+        assert versions(next_start) == 1
 
 
 def test_the_table_is_created_only_when_something_is_forgotten(table: MemoryTable) -> None:
