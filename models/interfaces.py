@@ -57,8 +57,8 @@ class Generation:
             KV cache.
         json_schema: schema of the answer. A grammar constrains the output, so that it always
             conforms to the schema.
-        urgent: whether the user waits for the answer. A prompt in the background lane is otherwise
-            read slowly, in favour of the conversation.
+        urgent: whether the user is waiting for the answer. Otherwise, a prompt in the background
+            lane is read slowly, so that it doesn't hold up the conversation.
     """
 
     messages: Sequence[Message]
@@ -221,8 +221,8 @@ class ClassifiedText:
         probabilities: the probability of each kind of command, by the names in
             `assistant.intents.CommandKind`. Their sum is at most 1. The rest is the probability
             that the utterance is not a command.
-        words, when, name: the command's arguments, exactly as they stand in the utterance; None if
-            there is none. They mean what they mean in `assistant.intents.Command`.
+        words, when, name: the command's arguments, exactly as they stand in the utterance; None for
+            a missing argument. `assistant.intents.Command` explains them.
         unknowable: the probability that the utterance asks for something that only somebody with
             the internet, or who was there, could know (tomorrow's weather, what is in the fridge).
     """
@@ -289,7 +289,7 @@ class ReadSlot:
 
     Attributes:
         acts: the probability of each act. Their sum is 1.
-        words: the words with which the utterance does so. For a list, these are its items.
+        words: the words that express the slot's value. For a list, these are its items.
         options: the probability that each option is chosen.
     """
 

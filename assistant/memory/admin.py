@@ -227,8 +227,8 @@ class MemoryAdmin:
         never_recall: bool | None = None,
         feedback: int = 0,
     ) -> Memory:
-        """Pin a memory, exclude it from recall, or undo either; or rate whether recalling it was
-        right.
+        """Pin or unpin a memory, exclude it from recall or include it again, or rate whether it was
+        rightly recalled.
 
         Args:
             feedback: +1 if the memory was rightly recalled, -1 if wrongly.
@@ -259,7 +259,7 @@ class MemoryAdmin:
             memory_from_import(row, number, self.user_id)
             for number, row in enumerate(rows, start=1)
         ]
-        distinct = {memory.id: memory for memory in memories}  # the last row with an id counts
+        distinct = {memory.id: memory for memory in memories}  # of rows with the same id, the last
         came = self._table.forgotten.kept(distinct.values())
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
@@ -283,9 +283,10 @@ class MemoryAdmin:
         return self._ready().rebuild(self._open_transcript())
 
     def split(self, named: str) -> tuple[Memory, ...]:
-        """Permanently undo every merge into this memory, and every supersession by or of it.
+        """Permanently separate a memory from those merged into it, from those that it supersedes,
+        and from the one that supersedes it.
 
-        Returns the memories that are separate now, this one first.
+        Returns the separated memories, this one first.
 
         Raises:
             SettingsError: there is nothing to undo.
@@ -363,7 +364,7 @@ class MemoryAdmin:
         return changed[0]
 
     def _drop_renamed(self, named: Mapping[str, Memory], kept: Collection[str]) -> None:
-        """Delete the copies of memories that were imported earlier under their old ids."""
+        """Delete copies that an earlier import stored under old ids."""
         old = [key for key, new in named.items() if new.id != key and new.id in kept]
         if before := self._table.get(self.user_id, old):
             self._ready().delete(before)

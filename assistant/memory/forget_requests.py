@@ -109,7 +109,7 @@ def forget_request_of(request: Request, now: datetime) -> ForgetRequest:
     """Parse what a request asks to forget.
 
     Raises:
-        SettingsError: the request names none of the `FORMS` or several, or a value is invalid.
+        SettingsError: the request has none or several of the `FORMS`, or a value is invalid.
     """
     given = [name for name in FORMS if request.get(name) is not None and request[name] is not False]
     if len(given) != 1:
@@ -139,7 +139,7 @@ def forget_request_of(request: Request, now: datetime) -> ForgetRequest:
 
 
 def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str | None:
-    """Return the id of the pending deletion that begins with `name`; `name` itself if none does."""
+    """Return the id of a pending deletion that begins with `name`; `name` itself if none does."""
     if name is None:
         return None
     left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]

@@ -37,7 +37,7 @@ class HomeStores:
         return store_location(self._home, self._settings).uri != str(self._home.memories)
 
     def check_convertible(self) -> None:
-        # The marker names damaged folders, which could not be decrypted with the new key.
+        # The marker lists damaged folders. The new key would not decrypt them after the conversion.
         if saving_marker(self._home.memories).exists():
             raise StoreError(
                 f"Memories in {self._home.root} were damaged and still have to be recovered."
@@ -158,7 +158,7 @@ def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
 
 
 def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Fingerprint]:
-    """Return a digest of each memory's fields, with one number for each of its vectors."""
+    """Return, for each memory, a digest of its fields and one number computed from each vector."""
     onto = {name: np.cos(np.arange(dimensions)) for name, dimensions in encoders.items()}
     found: list[Fingerprint] = []
     for batch in table.scan(user, vectors=tuple(encoders)):

@@ -290,14 +290,14 @@ class IndexSync:
         """Store new memories, or replace those with the same ids. Each id may occur only once."""
         table, index = self.opened()
         table.put(memories)
-        memories = self.store.kept(memories)  # only now: the write may have waited for silence
+        memories = self.store.kept(memories)  # some may have been forgotten by now
         others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
             if memory.id in index:
                 index.update(memory)
         index.add([memory for memory in memories if memory.id not in index])
         self._tell_changes()
-        if others:  # the rest changed only their marks
+        if others:  # only these need new vectors
             self._quick.fill(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:

@@ -76,8 +76,8 @@ def recalled_row(recalled: ExplainedMemory) -> Row:
 
 
 def source_row(told: ToldItem) -> Row:
-    """Return, as a row, something that an answer was based on. `memory` is null if that was said in
-    the same conversation.
+    """Return, as a row, something that an answer was based on. `memory` is null if the source is an
+    exchange of the same conversation rather than a memory.
     """
     return {
         "event": "source",

@@ -130,8 +130,8 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Return the memories relevant to `query`. If the query's vector is late, search by words
-        only, or by the vector of the part of the question that was heard shortly before.
+        """Return the memories relevant to `query`. If the query's vector is late, search by words,
+        and by the vector of the words heard shortly before if there is one.
 
         Args:
             exclude: ids of exchanges that are already in the prompt.

@@ -33,7 +33,7 @@ from assistant.memory.user_memory import UserMemory
 NEAR = 20
 """Number of similar memories that are checked for contradictions with a correction."""
 _NOW = datetime.min.replace(tzinfo=UTC)
-"""A time given to both of two statements, so that their own times don't affect a comparison."""
+"""A time that both statements in a comparison are given, so that their real times don't count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class UserStatements:
     Every method may raise StoreError. In that case nothing was changed, unless stated otherwise.
 
     Args:
-        turns: is told what was stored.
+        turns: notified of what was stored, so that "that" can refer to it.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class UserStatements:
     # -- wishes ---------------------------------------------------------------------------------
 
     def profile(self) -> Sequence[MemoryUsed]:
-        """Return the notes that are in every prompt, newest first after the names."""
+        """Return the notes that are in every prompt: names first, then the others, newest first."""
         return self._memory.profile()
 
     async def saying(self, text: str) -> list[str]:
@@ -257,9 +257,9 @@ class UserStatements:
     def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
         """Return the ids of other memories that repeat what the text corrects.
 
-        These are memories that share a source with an old one and that the text withdraws too (see
-        `withdraws`), and the assistant's answers that contain all words which the text removes from
-        one of the old texts.
+        These are memories that share a source with an old one and are withdrawn by the text as well
+        (see `withdraws`). The assistant's answers are included if they contain all the words that
+        the text removes from one of the old texts.
         """
         kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
         removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
@@ -295,8 +295,8 @@ class UserStatements:
         return _groups([memory for each in found for memory in each], self._lexicon)
 
     def _named(self, things: Things) -> list[list[Memory]]:
-        """Return the user's statements among these things that still count; none if there are so
-        many that the reply has only given their number."""
+        """Return the user's statements among these things, except corrected ones; none if there are
+        so many that the reply only gave their number."""
         few = len(things) <= spoken_replies.NAMED
         found = [
             [each.memory for each in thing if each.memory is not None and _counts(each.memory)]

@@ -10,7 +10,7 @@ The graph takes token ids, shape (texts, length), of texts of the same length. I
   softmax gives calibrated probabilities.
 
 The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
-(`models/encoder/intents.py`). The weights of the three last layers are in the same file as the
+(`models/encoder/intents.py`). The weights of the last three layers are in the same file as the
 adapter's, so that one digest covers all.
 """
 
@@ -66,7 +66,7 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class IntentHeads:
-    """The weights and biases of the three last layers, shapes (out, in) and (out,)."""
+    """The weights and biases of the last three layers, shapes (out, in) and (out,)."""
 
     intents: tuple[Array, Array]
     spans: tuple[Array, Array]

@@ -35,8 +35,8 @@ ARGUMENTS = ("words", "when", "name")
 """The arguments of a command. A token with the mark 1 belongs to the first of them, and so on. A
 token with the mark 0 belongs to none."""
 KNOWABLE = ("known", "live", "unseen")
-"""The classes of the third layer: what can be answered or needs no answer, what only somebody with
-the internet could answer, and what only somebody who was there could."""
+"""The classes of the third layer. `known`: the assistant can answer, or no answer is needed.
+`live`: only somebody with the internet could answer. `unseen`: only somebody who was there."""
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
@@ -111,8 +111,8 @@ class OnnxIntentClassifier:
         self.classify("warm")
 
     def classify(self, text: str) -> ClassifiedText:
-        """Classify an utterance. The end of a very long utterance is not read. If an argument
-        reaches up to the unread end, the end is added to this argument.
+        """Classify an utterance. The model reads only the first `LONGEST` tokens. If an argument
+        includes the last of them, the rest of the utterance is added to the argument.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.

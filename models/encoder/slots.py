@@ -36,7 +36,7 @@ OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
 token of it; and the same two for an item that is to be removed from a list."""
 MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
-"""The marks that only stand right after certain others."""
+"""Marks that may only follow certain other marks."""
 LONGEST = 96
 """Maximum number of tokens of an utterance. The rest is not read."""
 LONGEST_SLOT = 32

@@ -2,11 +2,12 @@
 
 An adapter is a low-rank difference to some of the weight matrices (LoRA, Hu et al. 2021), in peft's
 format. It is added once, when the model is prepared, so it costs no time later. The adapters that
-ship with the project are in `models/adapters`; `scripts/train_encoder.py` trains them.
+ship with the project are in `models/adapters`. The README there says which script trains each.
 
 A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
 fraction of the time (`scripts/distil_encoder.py`). With a third adapter, the published model
-recognises intents (`models/encoder/intent_graph.py`).
+recognises intents (`models/encoder/intent_graph.py`). With a fourth, it fills in forms
+(`models/encoder/slot_graph.py`).
 """
 
 import json

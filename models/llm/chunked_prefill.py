@@ -4,9 +4,9 @@ The engine can only be stopped between two steps, and a step reads up to `batch`
 tokens, a model with half a billion weights takes 0.2 s on two cores. That is fine for the
 conversation, but background work has to stop at once. So the prompt of a background request is
 given to the engine as a series of prefixes. Each prefix is longer than the previous one by as many
-tokens as the engine can read in `CHUNK_S`; the cache already holds the others. This number of
-tokens is found by trial, because a step has a fixed cost in addition to the cost of its tokens, and
-takes longer while the conversation runs.
+tokens as the engine can read in `CHUNK_S`; the earlier tokens are already in the cache. The number
+of new tokens is found by trial, because a step has a fixed cost in addition to the cost of its
+tokens, and takes longer while the conversation runs.
 """
 
 import http.client

@@ -1,7 +1,7 @@
 """Finds a better language model that nobody has run with this assistant yet.
 
-`default` doesn't choose such a model by itself, because only public tests speak for it. Instead,
-the user is told about it, and can choose it.
+The profile `default` doesn't choose such a model by itself, because only public benchmarks speak
+for it. Instead, the user is told about the model, and can choose it.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ RANKING = (
     "lfm2.5-1.2b-instruct",
     "qwen2.5-coder-0.5b-instruct",
 )
-"""Language models, best first. Where public tables of November 2026 compare two of them, their
-order is that of commands to a smart home (Home Assistant's Assist set), else of calls of functions
-(BFCL v4). The others are placed by size and age."""
+"""Language models, best first. Models that appear in the same public table of November 2026 are
+ordered by their scores there: on commands to a smart home (Home Assistant's Assist set), or else on
+function calling (BFCL v4). The others are placed by size and age."""
 
 APPLE_RANKING = (
     "qwen3-4b-instruct-2507-mlx",

@@ -173,8 +173,8 @@ class _Step:
     @property
     def expected(self) -> float:
         """Expected seconds of the step. Once the step has been skipped often enough to be tried
-        again, this is the fastest recent duration, divided by four for each further search that
-        skips the step."""
+        again, this is the fastest recent duration. It is divided by four for each further search
+        that skips the step."""
         waiting = self._left_out - self._tried_after
         return self._usual if waiting < 0 else min(self._took) * 0.25**waiting
 

@@ -17,8 +17,8 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
 
 SHORTEST_NICKNAME = 3
-"""Minimum number of letters of a nickname, i.e. of the beginning of a speaker's name, e.g. Mel for
-Melanie. The first word of a question is never taken for a nickname, because it is always
+"""Minimum number of letters of a nickname. A nickname is the beginning of a speaker's name, e.g.
+Mel for Melanie. The first word of a question is never taken for a nickname, because it is always
 capitalised."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(

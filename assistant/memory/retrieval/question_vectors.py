@@ -166,9 +166,9 @@ class QuestionEncoder:
         return self._better, False
 
     def _begin_later(self, stronger: QueryEncoder, meaning: str) -> None:
-        """Encode the question with the stronger encoder once the search, which needs the processor,
-        is over. The vector is useful if the same words are asked again, and the job shows how long
-        encoding takes. It is skipped if by then the words were dropped or anything was
+        """Encode the question with the stronger encoder after the search, which needs the processor
+        now. The vector is useful if the same question is asked again, and the job shows how long
+        encoding takes. Nothing is encoded if, by then, the question was dropped or anything was
         forgotten."""
         self._later, epoch = meaning, stronger.epoch
 

@@ -21,8 +21,8 @@ from assistant.language.speakers import USER
 from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
-"""Number of the best candidates that are compared with each other to find redundant ones. If more
-candidates have scores this close together, it does not matter which of them are chosen."""
+"""Number of the best candidates that are compared with each other to find redundant ones. If even
+more could be chosen, their scores are so close that it does not matter which of them are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _by_words(evidence: Values, weights: Ranking) -> Values:
     """Return the words' part of each score. It shrinks with the number of candidates that match at
     least as well: a word that is rare in general says little if many candidates contain it."""
     words = np.zeros(len(evidence))
-    matching = np.flatnonzero(evidence > 0)  # usually a fifth; powers are slow
+    matching = np.flatnonzero(evidence > 0)  # usually a fifth of them; powers are slow
     some = evidence[matching]
     as_good = len(some) - np.searchsorted(np.sort(some), some)
     common = 1 + weights.words_common * np.log(as_good)

@@ -1,11 +1,11 @@
-"""Recaps answer questions that ask what was said without naming a topic, such as "what did we talk
-about last week?". English only.
+"""Selects memories for a recap, which answers a question that asks what was said without naming a
+topic, such as "what did we talk about last week?". English only.
 
 A recap consists of summaries. If the question names a time, the recap has the summaries of that
-time and what the user said then. Other questions get no summaries, since the exchanges that a
-summary covers answer them better. This includes "What have I told you about the house?". As
-measured (`scripts/eval_summaries.py`), the exchanges about the house say more about it in the same
-space than summaries, which are mostly about other things.
+time and what the user said then. No other question gets summaries, because the exchanges that a
+summary covers answer it better. For example, "What have I told you about the house?" is answered
+from the exchanges about the house. As measured (`scripts/eval_summaries.py`), they say more about
+it in the same space than summaries, which are mostly about other things.
 """
 
 import re

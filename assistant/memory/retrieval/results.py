@@ -40,10 +40,10 @@ class Recalled:
     """The memories that a recall found, best first.
 
     `missed`: the search by meaning was incomplete, because the question's own vector was late or
-    there was no time for it. In that case the memories were found by words, and by the vector of
-    the words heard shortly before if there was one. If the index was locked the whole time, nothing
-    was found. `stand_in`: the fast encoder's vector was used because the stronger one's was late.
-    `brief`: for lack of time, memories were ranked only by words and meaning.
+    there was no time to search. In that case, the memories were found by words, and by the vector
+    of the words heard shortly before if there was one. If the index was locked the whole time,
+    nothing was found. `stand_in`: the fast encoder's vector was used because the stronger one's was
+    late. `brief`: for lack of time, memories were ranked only by words and meaning.
     """
 
     memories: tuple[RecalledMemory, ...] = ()

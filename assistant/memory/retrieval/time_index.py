@@ -23,8 +23,8 @@ Days = NDArray[np.float32]
 """Days in the numbering of `date.toordinal`, NaN for none; shape (rows,)."""
 
 MENTIONED = 2
-"""Maximum number of spans of days stored per memory. A text that mentions more means no particular
-time."""
+"""Maximum number of spans of days stored per memory. Further spans are ignored, because a text that
+mentions many is not about a particular time."""
 LONGEST = 400
 """Longest span in days that is stored. Longer ones say little about a memory."""
 FADE_DAYS = 2.0

@@ -5,7 +5,7 @@ LanceDB's compaction skips fragments with less than a tenth of their rows delete
 bytes would remain. Therefore all rows are copied into a new version in a single commit. Then every
 file that belongs only to other versions is removed. If the process is killed before the commit, the
 old version and an unreferenced file remain. If it is killed after the commit, the new version and
-old files remain. The next rewrite removes them in both cases.
+old files remain. In both cases, the next rewrite removes the files that are not needed.
 
 On an object store, unreferenced files are removed too, even if another writer is about to refer to
 one of them. That write then fails. It can only have begun before the rewrite, because the lease
@@ -36,11 +36,11 @@ SUFFIX = ".lance"
 UNFINISHED = ".tmp"
 """Prefix of the names of files that a killed write left behind."""
 MOST_FRAGMENTS = 200
-"""Minimum number of fragments that are merged even during a conversation."""
+"""Number of fragments at which they are merged even during a conversation."""
 IN_SILENCE = 16
-"""Minimum number of fragments of a small table that are merged between utterances. Merging a larger
-table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so the minimum rises with the
-number of rows."""
+"""Number of fragments at which a small table's are merged between utterances. Merging a larger
+table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so it must have more fragments, up
+to `MOST_FRAGMENTS`."""
 TINY = timedelta(milliseconds=1)
 """Age above which old versions are removed. LanceDB logs a warning for smaller values."""
 

@@ -4,8 +4,8 @@ rotation.
 Each value has its own random nonce, and is bound to its user, row and column, so that values can't
 be swapped. A rotation preserves lengths and angles. So nearest neighbours stay the same, and
 LanceDB's vector search still works. A rotation does leak information. Whoever has the file sees
-which memories are similar. Whoever also knows the texts of as many memories as a vector has
-dimensions can undo the rotation.
+which memories are similar. If vectors have n dimensions, whoever also knows the texts of n memories
+can undo the rotation.
 
 Ids are not encrypted, because rows are found by them. The program's own ids are random. Imported
 ids could be words, so they are replaced by a keyed hash. The same file gets the same ids whenever

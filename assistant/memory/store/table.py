@@ -74,7 +74,7 @@ class MemoryTable:
         on_begun: Callable[[], None] = lambda: None,
         on_proved: Callable[[], None] = lambda: None,
     ) -> "MemoryTable":
-        """Open or create the table and become its only writer. Importing LanceDB takes a second.
+        """Open or create the table and become its only writer. Imports LanceDB, in half a second.
 
         Args:
             uri: a folder, which is made readable by its owner only, or a URI for LanceDB: s3://…
@@ -284,8 +284,8 @@ class MemoryTable:
     # -- upkeep ---------------------------------------------------------------------------------
 
     def wants_compaction(self, *, in_silence: bool = False) -> bool:
-        """Return whether there were enough writes to compact the table; fewer suffice if
-        `in_silence`."""
+        """Return whether so many writes have been made that the table should be compacted. If
+        `in_silence`, fewer suffice."""
         return self._fragments.many(in_silence=in_silence)
 
     def compact(self) -> bool:
@@ -385,7 +385,7 @@ class MemoryTable:
 
     @contextmanager
     def _adding(self) -> Iterator[Table]:
-        """Allow adding rows. Others may read and add meanwhile, but adding waits for a rewrite."""
+        """Allow adding rows. Others may read and add meanwhile. Waits for a rewrite to end."""
         with self._adders.shared(), self._reading() as table:
             self._lock.check()
             self._fragments.one_more()
@@ -393,7 +393,7 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """Allow one change at a time. Of two concurrent changes, LanceDB would have to repeat
+        """Allow one change at a time. If there were two at once, LanceDB would have to repeat
         one."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:

@@ -89,8 +89,8 @@ def _add(scores: Any, rows: Any, parts: Any, weight: Any) -> None:
 
 
 def _array(kind: Any, dimensions: int = 1) -> Any:
-    """Return Numba's type of a read-only array. It is used because a question's vector is
-    read-only."""
+    """Return Numba's type for a read-only array, such as a question's vector. Functions compiled
+    for this type accept writable arrays too."""
     return types.Array(kind, dimensions, "C", readonly=True)
 
 

@@ -9,8 +9,8 @@ from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
-"""Maximum number of dimensions whose signs are compared. For vectors of 768 dimensions, the first
-half finds the same rows as all."""
+"""Maximum number of dimensions whose signs are compared. For vectors of 768 dimensions, comparing
+the first half finds the same rows as comparing all."""
 FARTHEST = SIGNS
 """Largest possible number of differing signs."""
 STEP = 8_192
