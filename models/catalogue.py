@@ -118,27 +118,18 @@ class Model(_Entry):
     """An adapter with which an encoder recognises commands to the assistant itself."""
     slots: LoraAdapter | None = None
     """An adapter with which an encoder finds the values of a form's slots in an utterance."""
+    reranker: LoraAdapter | None = None
+    """An adapter with which an encoder judges which memories answer a question."""
 
     @property
-    def adapted_by(self) -> str:
-        """The digest of the model's adapter; "" if it has none."""
-        return self.adapter.sha256 if self.adapter else ""
+    def adapters(self) -> dict[str, LoraAdapter]:
+        """The adapters that the model has, by the names of their fields."""
+        return {name: each for name, each in self if isinstance(each, LoraAdapter)}
 
     @property
-    def distilled_by(self) -> str:
-        """The digest of the adapter for encoding questions with fewer layers; "" if there is
-        none."""
-        return self.distilled.sha256 if self.distilled else ""
-
-    @property
-    def intents_by(self) -> str:
-        """The digest of the adapter for recognising intents; "" if there is none."""
-        return self.intents.sha256 if self.intents else ""
-
-    @property
-    def slots_by(self) -> str:
-        """The digest of the adapter for filling in forms; "" if there is none."""
-        return self.slots.sha256 if self.slots else ""
+    def digests(self) -> dict[str, Sha256]:
+        """The digests of `adapters`."""
+        return {name: each.sha256 for name, each in self.adapters.items()}
 
     @property
     def bytes(self) -> int:

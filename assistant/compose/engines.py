@@ -23,6 +23,7 @@ from models.interfaces import (
     IntentClassifier,
     LanguageModel,
     ModelSet,
+    Reranker,
     SentenceEncoder,
     SlotReader,
     SpeechToText,
@@ -254,6 +255,35 @@ def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotRead
         if model.slots:
             folder = selection.store.location(model.name)
             return OnnxSlotReader(folder, model.slots.path, threads=threads)
+    return None
+
+
+def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
+    """Create the reranker of memories like `build_reranker`. If it isn't on this machine, return
+    None, and the log says why. Blocking."""
+    try:
+        return build_reranker(selection, settings)
+    except ModelError as error:
+        logger.warning("it isn't judged which memories answer a question: %s", error)
+        return None
+
+
+def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
+    """Create the reranker of memories, with the first of the profile's encoders that was trained
+    for it. Return None if none was trained for the user's language. The caller must `load` the
+    reranker before use. Blocking.
+
+    Raises:
+        ModelMissing: the encoder is not on this machine.
+        ModelCorrupt: the encoder is damaged.
+    """
+    from models.encoder import OnnxReranker
+
+    threads = min(QUERY_THREADS, selection.hardware.cores)
+    for model in _encoders(selection, settings):
+        if model.reranker:
+            folder = selection.store.location(model.name)
+            return OnnxReranker(folder, model.reranker.path, threads=threads)
     return None
 
 

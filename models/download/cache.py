@@ -78,16 +78,10 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
     model = transfer.model
     if model.role is not ModelRole.ENCODER:
         return
-    folders = [transfer.folder.resolve()]
-    folders += [each.path for each in (model.adapter, model.distilled) if each]
-    more = [
-        part
-        for name, adapter in (("--intents", model.intents), ("--slots", model.slots))
-        if adapter
-        for part in (name, str(adapter.path))
-    ]
+    folder = str(transfer.folder.resolve())
+    adapters = [f"--{name}={each.path}" for name, each in model.adapters.items()]
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders), *more],
+        [sys.executable, "-m", "models.encoder.preparation", folder, *adapters],
         environment=os.environ,
         folder=Path(__file__).resolve().parents[2],
         tick=transfer.check,
@@ -293,10 +287,7 @@ class ModelStore:
             files=model.files,
             prepared=prepared,
             preparation=manifest.PREPARATION,
-            adapter=model.adapted_by,
-            distilled=model.distilled_by,
-            intents=model.intents_by,
-            slots=model.slots_by,
+            **model.digests,
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):

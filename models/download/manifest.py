@@ -15,6 +15,14 @@ NAME = "manifest.json"
 PREPARATION = 4
 """Version of the preparation. Increase it when the preparation makes different files from the same
 model."""
+ADAPTED = {
+    "adapter": "it was adapted",
+    "distilled": "its question encoder was prepared",
+    "intents": "its recognition of intents was prepared",
+    "slots": "its reading of forms was prepared",
+    "reranker": "its ranking of memories was prepared",
+}
+"""What was done with each adapter, by the name of its field."""
 
 
 class Manifest(BaseModel):
@@ -36,6 +44,8 @@ class Manifest(BaseModel):
     """SHA-256 of the adapter for recognising intents; "" if there is none."""
     slots: str = ""
     """SHA-256 of the adapter for filling in forms; "" if there is none."""
+    reranker: str = ""
+    """SHA-256 of the adapter for ranking memories; "" if there is none."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -79,14 +89,9 @@ def fault(folder: Path, model: Model) -> str | None:
             return f"{file.name} has {size} bytes instead of {file.bytes}"
     if model.prepared and manifest.preparation != PREPARATION:
         return "it was prepared by another version of this program"
-    if manifest.adapter != model.adapted_by:
-        return "it was adapted by another version of this program"
-    if manifest.distilled != model.distilled_by:
-        return "its question encoder was prepared by another version of this program"
-    if manifest.intents != model.intents_by:
-        return "its recognition of intents was prepared by another version of this program"
-    if manifest.slots != model.slots_by:
-        return "its reading of forms was prepared by another version of this program"
+    for name, done in ADAPTED.items():
+        if getattr(manifest, name) != model.digests.get(name, ""):
+            return f"{done} by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

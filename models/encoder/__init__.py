@@ -1,4 +1,5 @@
-"""Sentence encoders, and models based on one that recognise intents and fill in forms."""
+"""Sentence encoders, and models based on one that recognise intents, fill in forms and judge
+memories."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from models.encoder.intents import OnnxIntentClassifier
     from models.encoder.onnx import OnnxEncoder
+    from models.encoder.reranker import OnnxReranker
     from models.encoder.slots import OnnxSlotReader
     from models.encoder.worker import EncoderProcess
 else:
@@ -16,5 +18,6 @@ __all__ = [
     "EncoderProcess",
     "OnnxEncoder",
     "OnnxIntentClassifier",
+    "OnnxReranker",
     "OnnxSlotReader",
 ]

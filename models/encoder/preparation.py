@@ -1,14 +1,16 @@
 """Prepares a sentence-transformers model for the encoder by writing ONNX graphs.
 
-    python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]]
-        [--intents INTENTS] [--slots SLOTS]
+    python -m models.encoder.preparation FOLDER [--adapter FOLDER] [--distilled FOLDER]
+        [--intents FOLDER] [--slots FOLDER] [--reranker FOLDER]
 
-writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. ADAPTER is the
-folder of an adapter, which is added to the weights. DISTILLED is the folder of a second adapter:
-with it, `encoder.int8.onnx` has only the layers that this adapter was trained for. INTENTS is the
-folder of a third adapter, for recognising intents: with it, `intents.int8.onnx` is written too
-(`models/encoder/intent_graph.py`). SLOTS is that of a fourth one, for filling in forms: with it,
-`slots.int8.onnx` is written (`models/encoder/slot_graph.py`).
+writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. The options
+are the folders of adapters, as the catalogue names them:
+
+- `--adapter`: it is added to the weights of both.
+- `--distilled`: it is added too, and `encoder.int8.onnx` has only the layers that it is for.
+- `--intents`: with it alone, `intents.int8.onnx` is written (`models/encoder/intent_graph.py`).
+- `--slots`, `--reranker`: with each alone, `slots.int8.onnx` and `reranker.int8.onnx` are written
+  (`models/encoder/packed_graph.py`).
 """
 
 import argparse
@@ -27,8 +29,9 @@ from models.encoder.graph import Graph, build
 from models.encoder.intent_graph import COMMANDS, build_intents, read_heads
 from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, open_session
-from models.encoder.slot_graph import build_states, sample_inputs
-from models.encoder.slots import SLOTS, read_slot_heads
+from models.encoder.packed_graph import FORMS, MEMORIES, build_states, sample_inputs
+from models.encoder.reranker import RERANKER, read_judging_layers
+from models.encoder.slots import SLOTS, read_slot_layers
 from models.encoder.weights import Array, Published, distil, read_published
 
 THINGS = (
@@ -86,8 +89,9 @@ def prepare(
     distilled: Path | None = None,
     intents: Path | None = None,
     slots: Path | None = None,
+    reranker: Path | None = None,
 ) -> None:
-    """Write the graphs of the model in `folder`.
+    """Write the graphs of the model in `folder`, with the adapters in these folders.
 
     The same weights give the same bytes on processors of the same kind.
 
@@ -112,14 +116,25 @@ def prepare(
             graph = Graph(seen, beside=True)
             _write(build_intents(graph, classifying, heads), folder / INTENTS)
         if slots:
-            reading = read_published(folder, slots)
-            read_slot_heads(slots, reading.dimensions)
-            graph = Graph(reach(reading, sample_inputs(tokenizer)), beside=True)
-            _write(build_states(graph, reading), folder / SLOTS)
+            read_slot_layers(slots, published.dimensions)
+            _write_states(folder, slots, sample_inputs(FORMS, tokenizer), SLOTS)
+        if reranker:
+            read_judging_layers(reranker, published.dimensions)
+            _write_states(folder, reranker, sample_inputs(MEMORIES, tokenizer), RERANKER)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
         raise ModelCorrupt(f"The encoder in {folder} is damaged: {error}.") from error
+
+
+def _write_states(
+    folder: Path, adapter: Path, samples: Iterable[Sequence[int]], graph: str
+) -> None:
+    """Write the graph of the token states of the model with one adapter. The range of the
+    activations is measured on the token ids of some inputs."""
+    published = read_published(folder, adapter)
+    made = Graph(reach(published, samples), beside=True)
+    _write(build_states(made, published), folder / graph)
 
 
 def _write(model: onnx.ModelProto, file: Path) -> None:
@@ -129,10 +144,8 @@ def _write(model: onnx.ModelProto, file: Path) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("adapter", type=Path, nargs="?")
-    parser.add_argument("distilled", type=Path, nargs="?")
-    parser.add_argument("--intents", type=Path)
-    parser.add_argument("--slots", type=Path)
+    for name in ("adapter", "distilled", "intents", "slots", "reranker"):
+        parser.add_argument(f"--{name}", type=Path)
     try:
         prepare(**vars(parser.parse_args(arguments)))
     except ModelError as error:

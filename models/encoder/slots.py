@@ -7,24 +7,24 @@ returns the probability of each `SlotAct`, e.g. that the utterance gives the slo
 words that express it. `scripts/train_slots.py` trains the model.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
-from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt, ModelFailed
-from models.encoder.onnx import (
-    CHARACTERS_PER_TOKEN,
-    first_line,
-    open_prepared,
-    without_surrogates,
+from assistant.errors import ModelFailed
+from models.encoder.onnx import first_line, open_prepared
+from models.encoder.packing import (
+    Array,
+    Input,
+    Layers,
+    Limits,
+    PackedModel,
+    Shapes,
+    read_layers,
+    sigmoid,
 )
-from models.encoder.weights import read_tensors
 from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, SlotWords
 
 SLOTS = "slots.int8.onnx"
@@ -37,62 +37,12 @@ token of it; and the same two for an item that is to be removed from a list."""
 MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
 """Marks that may only follow certain other marks."""
-LONGEST = 96
-"""Maximum number of tokens of an utterance. The rest is not read."""
-LONGEST_SLOT = 32
-"""Maximum number of tokens of a slot's description."""
-MOST_AT_ONCE = 448
-"""Maximum number of tokens in one call of the model. If the slots need more, there are several
-calls."""
-HEADS = ("acts", "tokens", "slots", "products", "marks", "talk")
-"""The layers on top of the encoder."""
-
-Ids = Sequence[int]
-Array = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """Token ids of an utterance with some slots.
-
-    Attributes:
-        ids: [CLS] utterance [SEP] slot [SEP] slot [SEP] …
-        text: number of the utterance's tokens. The first of them has the index 1.
-        ends: index of the [SEP] after each slot.
-    """
-
-    ids: list[int]
-    text: int
-    ends: list[int]
-
-
-def inputs(utterance: Ids, slots: Sequence[Ids], first: int, separator: int) -> Iterator[Input]:
-    """Distribute the slots over as few inputs as needed, in order, and yield these.
-
-    Args:
-        utterance: the token ids of the utterance, without special tokens.
-        slots: the token ids of each slot's description, without special tokens.
-        first: the id of [CLS].
-        separator: the id of [SEP].
-    """
-    begun = [first, *utterance[:LONGEST], separator]
-    made = Input([*begun], len(begun) - 2, [])
-    for each in slots:
-        ids = [*each[:LONGEST_SLOT], separator]
-        if made.ends and len(made.ids) + len(ids) > MOST_AT_ONCE:
-            yield made
-            made = Input([*begun], len(begun) - 2, [])
-        made.ids.extend(ids)
-        made.ends.append(len(made.ids) - 1)
-    if made.ends:
-        yield made
-
-
-def special_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """Return the ids of [CLS] and [SEP]. Raises ValueError if the tokenizer doesn't have them."""
-    ids = [tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]")]
-    first, separator = (each for each in ids if each is not None)
-    return first, separator
+SLOT_LIMITS = Limits(text=96, item=32, at_once=448)
+"""Of an utterance, a slot's description and an input. If the slots need more, there are several
+inputs."""
+HIDDEN = 192
+"""Size of the layers that bring tokens and slots together."""
+PURPOSE = "forms"
 
 
 class OnnxSlotReader:
@@ -107,9 +57,7 @@ class OnnxSlotReader:
         self._folder = folder
         self._adapter = adapter
         self._threads = threads
-        self._session: onnxruntime.InferenceSession | None = None
-        self._tokenizer: Tokenizer | None = None
-        self._heads: Mapping[str, tuple[Array, Array]] = {}
+        self._model: PackedModel | None = None
 
     def load(self) -> None:
         """Load the model and read a word, so that the first utterance is fast. Idempotent.
@@ -118,12 +66,12 @@ class OnnxSlotReader:
             ModelMissing: the folder is missing or has not been prepared.
             ModelCorrupt: a file of the model can't be read.
         """
-        if self._session is not None:
+        if self._model is not None:
             return
-        what = "The model for forms"
+        what = f"The model for {PURPOSE}"
         tokenizer, session = open_prepared(self._folder, SLOTS, what, self._threads)
-        heads = read_slot_heads(self._adapter, session.get_outputs()[0].shape[-1])
-        self._heads, self._tokenizer, self._session = heads, tokenizer, session
+        layers = read_slot_layers(self._adapter, session.get_outputs()[0].shape[-1])
+        self._model = PackedModel(tokenizer, session, layers)
         self.read("warm", [DescribedSlot("warm")])
 
     def read(self, text: str, slots: Sequence[DescribedSlot]) -> ReadUtterance:
@@ -132,80 +80,61 @@ class OnnxSlotReader:
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
         """
-        if self._session is None or self._tokenizer is None:
-            raise ModelFailed("The model for forms was used before it was loaded.")
-        beginning = without_surrogates(text[: LONGEST * CHARACTERS_PER_TOKEN])
+        if self._model is None:
+            raise ModelFailed(f"The model for {PURPOSE} was used before it was loaded.")
         described = [line for each in slots for line in (each.text, *each.options)]
+        rows: list[tuple[Array, Array]] = []
+        most = talk = 0.0
         try:
-            said = self._tokenizer.encode(beginning, add_special_tokens=False)
-            lines = self._tokenizer.encode_batch(
-                list(map(without_surrogates, described)), add_special_tokens=False
-            )
-            rows: list[tuple[Array, Array]] = []
-            most = talk = 0.0
-            described_ids = [line.ids for line in lines]
-            for each in inputs(said.ids, described_ids, *special_ids(self._tokenizer)):
-                ids = np.array([each.ids], np.int64)
-                [states] = self._session.run(["states"], {"input_ids": ids})
-                found, more = self._judged(states[0], each)
+            said = self._model.encode(text, SLOT_LIMITS.text)
+            for each in self._model.inputs(said.ids, described, SLOT_LIMITS):
+                found, more = _judged(self._model, each)
                 given = max(1 - float(acts[NOTHING]) for acts, _ in found)
                 most, talk = max((most, talk), (given, more))
                 rows += found
         except Exception as error:  # onnxruntime's errors have no common base
-            raise ModelFailed(f"The model for forms failed: {first_line(error)}.") from error
+            raise ModelFailed(f"The model for {PURPOSE} failed: {first_line(error)}.") from error
         return ReadUtterance(tuple(_slots(text, slots, rows, said.offsets)), talk)
 
-    def _judged(self, states: Array, made: Input) -> tuple[list[tuple[Array, Array]], float]:
-        """Return, for each slot, the probabilities of its acts, shape (acts,), and of the marks of
-        each token, shape (tokens, marks). Also return the probability that the utterance says
-        something else besides (`ReadUtterance.talk`)."""
-        words, slots = states[1 : 1 + made.text], states[made.ends]
-        first = np.repeat(states[:1], len(slots), axis=0)
-        acts = _softmax(self._linear("acts", np.concatenate([slots, first], axis=1)))
-        hidden = (
-            self._linear("tokens", words)[None]
-            + self._linear("slots", slots)[:, None]
-            + self._linear("products", words[None] * slots[:, None])
-        )
-        marks = _softmax(self._linear("marks", np.maximum(hidden, 0)))
-        talk = 1 / (1 + np.exp(-self._linear("talk", states[:1])[0, 0]))
-        return list(zip(acts, marks, strict=True)), float(talk)
 
-    def _linear(self, name: str, x: Array) -> Array:
-        weight, bias = self._heads[name]
-        return np.asarray(x @ weight.T + bias, np.float32)
+def slot_shapes(dimensions: int) -> Shapes:
+    """Return the shapes of the layers on top of an encoder whose token states have so many
+    dimensions. The first reads a slot's [SEP] and [CLS]. The next three bring tokens and slots
+    together, so that `marks` can mark the tokens. The last reads [CLS]."""
+    return {
+        "acts": (len(ACTS), 2 * dimensions),
+        "tokens": (HIDDEN, dimensions),
+        "slots": (HIDDEN, dimensions),
+        "products": (HIDDEN, dimensions),
+        "marks": (MARKS, HIDDEN),
+        "talk": (1, dimensions),
+    }
 
 
-def read_slot_heads(adapter: Path, dimensions: int) -> Mapping[str, tuple[Array, Array]]:
-    """Read the weights and biases of the layers on top of the encoder, shapes (out, in) and (out,).
-
-    Args:
-        dimensions: number of dimensions of the encoder's token states.
-
-    Raises:
-        ModelCorrupt: the layers can't be read, or don't fit the encoder.
-    """
-    try:
-        tensors = read_tensors(adapter / "adapter_model.safetensors")
-        hidden = len(tensors["tokens.bias"])
-        shapes = dict.fromkeys(HEADS, (hidden, dimensions))
-        shapes |= {"acts": (len(ACTS), 2 * dimensions), "talk": (1, dimensions)}
-        shapes["marks"] = (MARKS, hidden)
-        heads = {}
-        for name, shape in shapes.items():
-            weight, bias = (
-                np.asarray(tensors[f"{name}.{part}"], np.float32) for part in ("weight", "bias")
-            )
-            if weight.shape != shape or bias.shape != shape[:1]:
-                raise ValueError(f"{name} has another shape")
-            heads[name] = (weight, bias)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        told = f"The adapter for forms in {adapter} can't be read: {error}."
-        raise ModelCorrupt(told) from error
-    return heads
+def read_slot_layers(adapter: Path, dimensions: int) -> Layers:
+    """Read the layers. Raises ModelCorrupt: they can't be read, or don't fit the encoder."""
+    return read_layers(adapter, PURPOSE, slot_shapes(dimensions))
 
 
-# -- reading the outputs; pure ----------------------------------------------------------------
+# -- reading the outputs ----------------------------------------------------------------------
+
+
+def _judged(model: PackedModel, made: Input) -> tuple[list[tuple[Array, Array]], float]:
+    """Return, for each slot, the probabilities of its acts, shape (acts,), and of the marks of
+    each token, shape (tokens, marks). Also return the probability that the utterance says
+    something else besides (`ReadUtterance.talk`)."""
+    states = model.states(made)
+    words, slots = states[1 : made.text_end], states[made.ends]
+    first = np.repeat(states[:1], len(slots), axis=0)
+    acts = _softmax(model.linear("acts", np.concatenate([slots, first], axis=1)))
+    hidden = (
+        model.linear("tokens", words)[None]
+        + model.linear("slots", slots)[:, None]
+        + model.linear("products", words[None] * slots[:, None])
+    )
+    marks = _softmax(model.linear("marks", np.maximum(hidden, 0)))
+    talk = sigmoid(model.linear("talk", states[0]))
+    return list(zip(acts, marks, strict=True)), float(talk[0])
 
 
 def _slots(

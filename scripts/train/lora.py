@@ -85,7 +85,7 @@ def adapted(folder: str, rank: int) -> Any:
 
 
 def save_with_heads(
-    encoder: Any, heads: Mapping[str, nn.Linear], published: Model, folder: Path
+    encoder: Any, heads: Mapping[str, nn.Module], published: Model, folder: Path
 ) -> None:
     """Write an adapter, with the layers above the encoder in the same file."""
     save(encoder, published, folder)

@@ -1,15 +1,17 @@
 """Turns lessons into tokens, varied in each pass."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from assistant.forms.definition import Slot, SlotType
 from assistant.forms.described import described
-from models.encoder.slots import ACTS, FIRST, FIRST_REMOVED, Input, inputs
+from models.encoder.packing import Input
+from models.encoder.slots import ACTS, FIRST, FIRST_REMOVED, SLOT_LIMITS
 from models.interfaces import SlotAct
+from scripts.train.packed_samples import packed
 from scripts.train.slot_lessons import Lesson, Marked
 from scripts.train.slot_values import PLAIN_TYPES, Values
 
@@ -76,22 +78,11 @@ def sample(
             options.append(True)
             marked.append(meant)
     read = tokenizer(lesson.said, add_special_tokens=False, return_offsets_mapping=True)
-    ids = tokenizer(lines, add_special_tokens=False)["input_ids"]
-    made = next(
-        iter(inputs(read["input_ids"], ids, tokenizer.cls_token_id, tokenizer.sep_token_id))
-    )
+    made = packed(tokenizer, read["input_ids"], lines, SLOT_LIMITS)
     offsets = read["offset_mapping"][: made.text]
     marks = [_token_marks(each, offsets) for each in marked[: len(made.ends)]]
     rows = len(made.ends)
     return Sample(made, acts[:rows], marks, options[:rows], lesson.talk)
-
-
-def batches(samples: Sequence[Sample], size: int, chance: Random) -> Iterator[list[Sample]]:
-    """Yield all samples in batches, those of similar length together."""
-    left = sorted(samples, key=lambda each: len(each.made.ids) + 20 * chance.random())
-    made = [left[first : first + size] for first in range(0, len(left), size)]
-    chance.shuffle(made)
-    yield from made
 
 
 # -- internals ----------------------------------------------------------------------------------

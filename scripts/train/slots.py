@@ -9,9 +9,7 @@ from random import Random
 from typing import Any
 
 import torch
-from peft import set_peft_model_state_dict
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer
@@ -19,22 +17,20 @@ from transformers import AutoTokenizer
 from assistant.paths import models_cache
 from data import located
 from models import catalogue
-from models.catalogue import Model
 from models.download.cache import ModelStore
-from models.encoder.slots import ACTS, HEADS, MARKS
+from models.encoder.slots import ACTS, slot_shapes
 from models.interfaces import SlotAct
 from scripts.common.rows import InputUnusable
 from scripts.common.utterances import TRAINING as INTENTS
 from scripts.common.utterances import read_utterances
-from scripts.train.lora import WEIGHTS, Optimiser, adapted, save_with_heads
+from scripts.train.lora import Optimiser
+from scripts.train.packed_reader import PackedReader
+from scripts.train.packed_samples import batches
 from scripts.train.slot_lessons import Lesson, chatter, plain_choices, read_lessons
-from scripts.train.slot_samples import IGNORED, Sample, batches, sample
+from scripts.train.slot_samples import IGNORED, Sample, sample
 from scripts.train.slot_values import Values
 from scripts.train.training_data import FILES, read_pairs
 
-HEAD_DROPOUT = 0.1
-HIDDEN = 192
-"""Size of the layer that brings tokens and slots together."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OTHERS = 0.1
 """Weight of marking tokens for slots to which the utterance gives nothing."""
@@ -70,64 +66,26 @@ class Plan:
     start: Path | None = None
 
 
-class Reader(nn.Module):
-    """The published encoder with an adapter, and the layers above it."""
+class Reader(PackedReader):
+    """The published encoder with an adapter, and the layers that read forms."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
-        super().__init__()
-        self.encoder = adapted(folder, rank)
-        size = self.encoder.config.hidden_size
-        self.dropout = nn.Dropout(HEAD_DROPOUT)
-        self.acts = nn.Linear(2 * size, len(ACTS))
-        self.tokens = nn.Linear(size, HIDDEN)
-        self.slots = nn.Linear(size, HIDDEN)
-        self.products = nn.Linear(size, HIDDEN)
-        self.marks = nn.Linear(HIDDEN, MARKS)
-        self.talk = nn.Linear(size, 1)
-        self.device, self._half = device, half
-        self.to(device)
+        super().__init__(folder, rank, device, slot_shapes, half=half)
 
     def forward(self, batch: Sequence[Sample]) -> tuple[Tensor, Tensor, Tensor]:
         """The strength of each act, shape (samples, slots, acts), of each mark, shape (samples,
         slots, tokens, marks), and of more being said, shape (samples,)."""
-        ids = pad_sequence([torch.tensor(each.made.ids) for each in batch], batch_first=True)
-        lengths = torch.tensor([len(each.made.ids) for each in batch])[:, None]
-        keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)
-        ends = pad_sequence([torch.tensor(each.made.ends) for each in batch], batch_first=True)
-        longest = max(each.made.text for each in batch)
-        with torch.autocast(self.device, torch.bfloat16, enabled=self._half):
-            states = self.encoder(input_ids=ids.to(self.device), attention_mask=keep)
-        x = self.dropout(states.last_hidden_state.float())
-        words = x[:, 1 : 1 + longest]
-        at = ends.to(self.device)[..., None].expand(-1, -1, x.shape[-1])
-        slots = x.gather(1, at)
+        x, slots = self.states([each.made for each in batch])
+        words = x[:, 1 : 1 + max(each.made.text for each in batch)]
         first = x[:, :1].expand_as(slots)
-        acts = self.acts(torch.cat([slots, first], -1))
+        acts = self.layers["acts"](torch.cat([slots, first], -1))
         products = words[:, None] * slots[:, :, None]
         hidden = (
-            self.tokens(words)[:, None] + self.slots(slots)[:, :, None] + self.products(products)
+            self.layers["tokens"](words)[:, None]
+            + self.layers["slots"](slots)[:, :, None]
+            + self.layers["products"](products)
         )
-        return acts, self.marks(hidden.relu()), self.talk(x[:, 0])[:, 0]
-
-    def resume(self, folder: Path) -> None:
-        """Take over the weights that `save` wrote."""
-        weights = load_file(folder / WEIGHTS)
-        for name in HEADS:
-            layer: nn.Linear = getattr(self, name)
-            for part in ("weight", "bias"):
-                getattr(layer, part).data.copy_(weights.pop(f"{name}.{part}").float())
-        set_peft_model_state_dict(
-            self.encoder, {name: each.float() for name, each in weights.items()}
-        )
-
-    @property
-    def trained(self) -> list[nn.Parameter]:
-        return [each for each in self.parameters() if each.requires_grad]
-
-    def save(self, published: Model, folder: Path) -> None:
-        """Write the adapter in peft's format, with the layers above it in the same file."""
-        heads = {name: getattr(self, name) for name in HEADS}
-        save_with_heads(self.encoder, heads, published, folder)
+        return acts, self.layers["marks"](hidden.relu()), self.layers["talk"](x[:, 0])[:, 0]
 
 
 def loss_of(model: Reader, batch: Sequence[Sample]) -> Tensor:

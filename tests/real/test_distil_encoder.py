@@ -51,7 +51,7 @@ def test_questions_are_encoded_with_the_distilled_layers(
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
         shutil.copy(store.location(NAME) / file.name, target)
-    assert main([str(folder), str(adapter.path), str(out)]) == 0
+    assert main([str(folder), f"--adapter={adapter.path}", f"--distilled={out}"]) == 0
     memories, questions = (OnnxEncoder(folder, quantised=each) for each in (False, True))
     for encoder in (memories, questions):
         encoder.load()

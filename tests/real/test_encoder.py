@@ -158,11 +158,10 @@ def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
     model = store.catalogue.get(folder.name)
-    assert model.intents
-    assert model.slots
-    more = ["--intents", str(model.intents.path), "--slots", str(model.slots.path)]
-    assert main([str(copy), *map(str, adapters_of(store, folder)), *more]) == 0
-    for name in (FULL, QUANTISED, INTENTS, SLOTS):
+    adapters = [f"--{name}={each.path}" for name, each in model.adapters.items()]
+    assert main([str(copy), *adapters]) == 0
+    assert {FULL, QUANTISED, INTENTS, SLOTS} <= set(model.prepared)
+    for name in model.prepared:
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))

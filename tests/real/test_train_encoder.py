@@ -70,7 +70,7 @@ def test_a_trained_adapter_is_prepared_as_peft_applies_it(
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
         shutil.copy(store.location(NAME) / file.name, target)
-    assert main([str(folder), str(out)]) == 0
+    assert main([str(folder), "--adapter", str(out)]) == 0
     encoder = OnnxEncoder(folder)
     encoder.load()
     truth = reference(folder, out, TEXTS)

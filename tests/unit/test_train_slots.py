@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.forms import Form, Slot
-from models.encoder.slots import ACTS, FIRST, FIRST_REMOVED, INSIDE, LONGEST, OUTSIDE, REMOVED
+from models.encoder.slots import ACTS, FIRST, FIRST_REMOVED, INSIDE, OUTSIDE, REMOVED, SLOT_LIMITS
 from models.interfaces import SlotAct
+from scripts.train.packed_samples import batches
 from scripts.train.slot_lessons import (
     Lesson,
     Marked,
@@ -18,7 +19,7 @@ from scripts.train.slot_lessons import (
     read_lessons,
     unmarked,
 )
-from scripts.train.slot_samples import _elsewhere, _together, _unpunctuated, batches, sample
+from scripts.train.slot_samples import _elsewhere, _together, _unpunctuated, sample
 from scripts.train.slot_values import Values
 
 WRITERS = {f"d{number}" for number in range(1, 19)}
@@ -296,8 +297,8 @@ def test_varied_samples_keep_what_the_utterance_gives() -> None:
 
 def test_a_long_utterance_is_cut_off_as_when_it_is_read() -> None:
     made = sample(lesson("x" * 200 + "{to: Rosie}"), Letters(), None)
-    assert made.made.text == LONGEST
-    assert {len(row) for row in made.marks} == {LONGEST}
+    assert made.made.text == SLOT_LIMITS.text
+    assert {len(row) for row in made.marks} == {SLOT_LIMITS.text}
 
 
 def test_each_sample_is_in_one_batch() -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -171,30 +172,16 @@ def test_a_removed_model_is_gone(tmp_path: Path, hub: Hub) -> None:
         store.remove("small")
 
 
-def open_encoder(
-    tmp_path: Path,
-    endpoint: str,
-    *,
-    adapter: str = "",
-    distilled: str = "",
-    intents: str = "",
-    slots: str = "",
-) -> ModelStore:
-    """A store whose model is prepared by writing the digests of its adapters into a file."""
+def open_encoder(tmp_path: Path, endpoint: str, **digests: str) -> ModelStore:
+    """A store whose model has adapters with these digests, and is prepared by writing the digests
+    into a file."""
 
     def export(transfer: Transfer) -> None:
-        model = transfer.model
-        made_with = model.adapted_by, model.distilled_by, model.intents_by, model.slots_by
-        transfer.path("exported.onnx").write_text(" ".join(made_with))
+        transfer.path("exported.onnx").write_text(f"graph {transfer.model.digests}")
 
+    adapters = {name: {"folder": "small", "sha256": each} for name, each in digests.items()}
     catalogue = small_models.catalogue(
-        role="encoder",
-        engine="onnx",
-        prepared=["exported.onnx"],
-        adapter={"folder": "small", "sha256": adapter} if adapter else None,
-        distilled={"folder": "small-questions", "sha256": distilled} if distilled else None,
-        intents={"folder": "small-intents", "sha256": intents} if intents else None,
-        slots={"folder": "small-slots", "sha256": slots} if slots else None,
+        role="encoder", engine="onnx", prepared=["exported.onnx"], **adapters
     )
     return open_store(tmp_path, endpoint, catalogue, prepare=export)
 
@@ -211,7 +198,7 @@ def test_prepared_files_are_verified_and_prepared_again(
     with pytest.raises(ModelCorrupt, match=r"exported\.onnx"):
         store.verify("small")
     store.pull(["small"])
-    assert prepared.read_text() == "   "
+    assert prepared.read_text() == "graph {}"
 
     monkeypatch.setattr(manifest, "PREPARATION", manifest.PREPARATION + 1)
     with pytest.raises(ModelCorrupt, match="prepared by another version"):
@@ -226,33 +213,26 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
 ) -> None:
     """Only an adapter for both documents and questions changes the stored vectors."""
     a, b = "a" * 64, "b" * 64
-    names, faults = [], []
-    for adapter, distilled, intents, slots in (
-        ("", "", "", ""),
-        (a, "", "", ""),
-        (b, "", "", ""),
-        (b, a, "", ""),
-        (b, a, a, ""),
-        (b, a, b, ""),
-        (b, a, b, a),
-        (b, a, b, b),
-    ):
-        digests = {"adapter": adapter, "distilled": distilled, "intents": intents, "slots": slots}
+    told = {
+        "adapter": "adapted",
+        "distilled": "question encoder",
+        "intents": "intents",
+        "slots": "forms",
+        "reranker": "memories",
+    }
+    digests: dict[str, str] = {}
+    open_encoder(tmp_path, hub.url).pull(["small"])
+    names = [manifest.vectors_name(tmp_path / "cache" / "small")]
+    for name, digest in product(told, (a, b)):
+        digests[name] = digest
         store = open_encoder(tmp_path, hub.url, **digests)
-        if adapter:
-            with pytest.raises(ModelCorrupt) as caught:
-                store.location("small")
-            faults.append(str(caught.value))
+        with pytest.raises(ModelCorrupt, match=f"{told[name]}.* by another version"):
+            store.location("small")
         store.pull(["small"])
         folder = store.location("small")
-        assert (folder / "exported.onnx").read_text() == " ".join(digests.values())
+        assert (folder / "exported.onnx").read_text() == f"graph {digests}"
         names.append(manifest.vectors_name(folder))
-    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 6]
-    named = [
-        next((each for each in ("question encoder", "intents", "forms") if each in fault), "")
-        for fault in faults
-    ]
-    assert named == ["", "", "question encoder", "intents", "intents", "forms", "forms"]
+    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 9]
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 

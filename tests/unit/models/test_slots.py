@@ -1,4 +1,4 @@
-"""Reading the slots of a form: which words are marked, and which slots share a call."""
+"""Reading the slots of a form: which words are marked, and how several calls are combined."""
 
 import re
 from itertools import pairwise, product
@@ -15,23 +15,21 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.encoder.packing import PackedModel
 from models.encoder.slots import (
     ACTS,
     FIRST,
     FIRST_REMOVED,
-    HEADS,
     INSIDE,
-    LONGEST,
-    LONGEST_SLOT,
     MARKS,
-    MOST_AT_ONCE,
     OUTSIDE,
     REMOVED,
+    SLOT_LIMITS,
     OnnxSlotReader,
-    inputs,
     likeliest_marks,
     marked_parts,
-    read_slot_heads,
+    read_slot_layers,
+    slot_shapes,
 )
 from models.interfaces import DescribedSlot, ReadUtterance, SlotAct
 
@@ -41,7 +39,7 @@ OFFSETS += [(29, 30), (30, 31), (32, 35)]
 """As a tokenizer reads it that doesn't know "milk": No eggs , but oat mi lk and Zoë ' s tea."""
 LETTERS = {".": OUTSIDE, "F": FIRST, "i": INSIDE, "R": FIRST_REMOVED, "r": REMOVED}
 LETTER = {mark: letter for letter, mark in LETTERS.items()}
-WIDTH, HIDDEN = 4, 3
+WIDTH = 4
 CLS, SEP = 1, 2
 
 
@@ -99,41 +97,11 @@ def test_a_part_is_taken_off_or_not_as_a_whole() -> None:
 # -- calls ------------------------------------------------------------------------------------
 
 
-def test_the_utterance_comes_first_and_each_slot_ends_with_a_separator() -> None:
-    [made] = inputs([11, 12, 13], [[21, 22], [31]], CLS, SEP)
-    assert made.ids == [CLS, 11, 12, 13, SEP, 21, 22, SEP, 31, SEP]
-    assert (made.text, made.ends) == (3, [7, 9])
-
-
-def test_long_utterances_and_slots_are_cut_off() -> None:
-    [made] = inputs([11] * 500, [[21] * 500, [31]], CLS, SEP)
-    assert made.text == LONGEST
-    assert made.ids[LONGEST + 1 :] == [SEP, *[21] * LONGEST_SLOT, SEP, 31, SEP]
-
-
-@pytest.mark.parametrize("said", [0, 5, LONGEST])
-def test_slots_that_do_not_fit_into_one_call_come_in_further_ones(said: int) -> None:
-    slots = [[20 + number] * (1 + 7 * number % LONGEST_SLOT) for number in range(60)]
-    made = list(inputs([11] * said, slots, CLS, SEP))
-    assert len(made) > 2
-    found = []
-    for each in made:
-        assert len(each.ids) <= MOST_AT_ONCE
-        assert each.ids[: said + 2] == [CLS, *[11] * said, SEP]
-        starts = [said + 2, *(end + 1 for end in each.ends)]
-        found += [each.ids[start:end] for start, end in zip(starts, each.ends, strict=False)]
-        assert {each.ids[end] for end in each.ends} == {SEP}
-    assert found == slots
-    assert list(inputs([11], [], CLS, SEP)) == []
-
-
 def heads() -> dict[str, NDArray[np.float32]]:
     """Layers with which a slot has the act VALUE if its state begins with 1, and more was said if
     the first state ends with 1. All tokens are marked as FIRST."""
-    shapes = dict.fromkeys(HEADS, (HIDDEN, WIDTH))
-    shapes |= {"acts": (len(ACTS), 2 * WIDTH), "marks": (MARKS, HIDDEN), "talk": (1, WIDTH)}
     made: dict[str, NDArray[np.float32]] = {}
-    for name, shape in shapes.items():
+    for name, shape in slot_shapes(WIDTH).items():
         made[f"{name}.weight"] = np.zeros(shape, np.float32)
         made[f"{name}.bias"] = np.zeros(shape[0], np.float32)
     made["acts.bias"][ACTS.index(SlotAct.NOTHING)] = 5
@@ -172,8 +140,8 @@ def read(folder: Path, session: Session, text: str, slots: list[DescribedSlot]) 
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     reader = OnnxSlotReader(folder, folder)
-    layers = read_slot_heads(adapter(folder, heads()), WIDTH)
-    with patch.multiple(reader, _tokenizer=tokenizer, _session=session, _heads=layers):
+    layers = read_slot_layers(adapter(folder, heads()), WIDTH)
+    with patch.object(reader, "_model", PackedModel(tokenizer, session, layers)):
         return reader.read(text, slots)
 
 
@@ -183,7 +151,7 @@ def test_sixty_slots_are_read_in_several_calls(tmp_path: Path, gives: int) -> No
     session = Session(3 + gives)
     found = read(tmp_path, session, "two words", slots)
     assert len(session.lengths) > 2
-    assert max(session.lengths) <= MOST_AT_ONCE
+    assert max(session.lengths) <= SLOT_LIMITS.at_once
     values = [each.acts[SlotAct.VALUE] > 0.5 for each in found.slots]
     assert [number for number, given in enumerate(values) if given] == [gives]
     assert [(each.start, each.end) for each in found.slots[gives].words] == [(0, 3), (4, 9)]
@@ -223,28 +191,12 @@ def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> 
         read(tmp_path, session, "my secret", [DescribedSlot("slot0")])
 
 
-@pytest.mark.parametrize("name", HEADS)
-@pytest.mark.parametrize("part", ["weight", "bias"])
-def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path, name: str, part: str) -> None:
+def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path) -> None:
     whole = heads()
-    key = f"{name}.{part}"
-    cut = {**whole, key: np.ascontiguousarray(whole[key][..., :-1])}
-    absent = {each: value for each, value in whole.items() if each != key}
-    single = {**whole, key: np.array(1, np.float32)}
-    for layers in (cut, absent, single):
-        with pytest.raises(ModelCorrupt, match=r"adapter for forms in .* can't be read") as caught:
-            read_slot_heads(adapter(tmp_path, layers), WIDTH)
-        assert "\n" not in str(caught.value)
-    with pytest.raises(ModelCorrupt):
-        read_slot_heads(adapter(tmp_path, whole), WIDTH + 1)
-
-
-def test_a_missing_or_broken_adapter_is_refused(tmp_path: Path) -> None:
+    assert read_slot_layers(adapter(tmp_path, whole), WIDTH).keys() == slot_shapes(WIDTH).keys()
     with pytest.raises(ModelCorrupt, match="adapter for forms"):
-        read_slot_heads(tmp_path / "nowhere", WIDTH)
-    file = adapter(tmp_path, heads()) / "adapter_model.safetensors"
-    whole = file.read_bytes()
-    for damaged in (b"", whole[:100], whole[:-10], b"\xff" * 100):
-        file.write_bytes(damaged)
-        with pytest.raises(ModelCorrupt, match="adapter for forms"):
-            read_slot_heads(tmp_path, WIDTH)
+        read_slot_layers(tmp_path, WIDTH + 1)
+    for key in whole:
+        absent = {each: value for each, value in whole.items() if each != key}
+        with pytest.raises(ModelCorrupt, match=r"adapter for forms in .* can't be read"):
+            read_slot_layers(adapter(tmp_path, absent), WIDTH)

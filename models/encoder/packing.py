@@ -1,0 +1,153 @@
+"""Packs a text and a list of short items into one input of an encoder, and runs it.
+
+The reader of forms packs an utterance with the descriptions of slots, the reranker a question with
+memories. In one input, the items are read with the text and with each other. The prepared graph
+gives the state of each token. The layers on top of it are so small that NumPy computes them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from assistant.errors import ModelCorrupt
+from models.encoder.onnx import CHARACTERS_PER_TOKEN, without_surrogates
+from models.encoder.weights import read_tensors
+
+Ids = Sequence[int]
+Array = NDArray[np.float32]
+Layers = Mapping[str, tuple[Array, Array]]
+"""The weight and the bias of each layer on top of an encoder, shapes (out, in) and (out,)."""
+Shapes = Mapping[str, tuple[int, int]]
+"""The shape (out, in) of each layer's weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Maximum numbers of tokens, special tokens not counted in the first two.
+
+    Attributes:
+        text: of the text. The rest is not read.
+        item: of an item. The rest is not read.
+        at_once: of one input.
+    """
+
+    text: int
+    item: int
+    at_once: int
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Token ids of a text with some items.
+
+    Attributes:
+        ids: [CLS] text [SEP] item [SEP] item [SEP] …
+        text: number of the text's tokens. The first of them has the index 1.
+        ends: index of the [SEP] after each item.
+    """
+
+    ids: list[int]
+    text: int
+    ends: list[int]
+
+    @property
+    def text_end(self) -> int:
+        """Index of the [SEP] after the text."""
+        return self.text + 1
+
+
+def inputs(
+    text: Ids, items: Sequence[Ids], limits: Limits, first: int, separator: int
+) -> Iterator[Input]:
+    """Distribute the items over as few inputs as needed, in order, and yield these.
+
+    Args:
+        text: the token ids of the text, without special tokens.
+        items: the token ids of each item, without special tokens.
+        first: the id of [CLS].
+        separator: the id of [SEP].
+    """
+    begun = [first, *text[: limits.text], separator]
+    made = Input([*begun], len(begun) - 2, [])
+    for each in items:
+        ids = [*each[: limits.item], separator]
+        if made.ends and len(made.ids) + len(ids) > limits.at_once:
+            yield made
+            made = Input([*begun], len(begun) - 2, [])
+        made.ids.extend(ids)
+        made.ends.append(len(made.ids) - 1)
+    if made.ends:
+        yield made
+
+
+def special_ids(tokenizer: Tokenizer) -> tuple[int, int]:
+    """Return the ids of [CLS] and [SEP]. Raises ValueError if the tokenizer doesn't have them."""
+    ids = [tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]")]
+    first, separator = (each for each in ids if each is not None)
+    return first, separator
+
+
+@dataclass(frozen=True, slots=True)
+class PackedModel:
+    """A prepared model that has been opened."""
+
+    tokenizer: Tokenizer
+    session: onnxruntime.InferenceSession
+    layers: Layers
+
+    def encode(self, text: str, longest: int) -> Encoding:
+        """Tokenize as much of a text as is needed for its first `longest` tokens."""
+        # One text at a time: a batch would start the tokenizer's own threads.
+        beginning = without_surrogates(text[: longest * CHARACTERS_PER_TOKEN])
+        return self.tokenizer.encode(beginning, add_special_tokens=False)
+
+    def inputs(self, text: Ids, items: Sequence[str], limits: Limits) -> Iterator[Input]:
+        """Pack a text's token ids with the items."""
+        ids = [self.encode(each, limits.item).ids for each in items]
+        return inputs(text, ids, limits, *special_ids(self.tokenizer))
+
+    def states(self, made: Input) -> Array:
+        """Return the state of each token, shape (tokens, dimensions)."""
+        ids = np.array([made.ids], np.int64)
+        states: Array = self.session.run(["states"], {"input_ids": ids})[0][0]
+        return states
+
+    def linear(self, name: str, x: Array) -> Array:
+        """Apply a layer to `x`, shape (…, in). Return shape (…, out)."""
+        weight, bias = self.layers[name]
+        return np.asarray(x @ weight.T + bias, np.float32)
+
+
+def read_layers(adapter: Path, purpose: str, shapes: Shapes) -> Layers:
+    """Read the layers on top of the encoder from an adapter's folder.
+
+    Args:
+        purpose: what the adapter is for, in error messages.
+
+    Raises:
+        ModelCorrupt: the layers can't be read, or have other shapes.
+    """
+    layers = {}
+    try:
+        tensors = read_tensors(adapter / "adapter_model.safetensors")
+        for name, shape in shapes.items():
+            weight, bias = (
+                np.asarray(tensors[f"{name}.{part}"], np.float32) for part in ("weight", "bias")
+            )
+            if weight.shape != shape or bias.shape != shape[:1]:
+                raise ValueError(f"{name} has another shape")
+            layers[name] = (weight, bias)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = f"The adapter for {purpose} in {adapter} can't be read: {error}."
+        raise ModelCorrupt(told) from error
+    return layers
+
+
+def sigmoid(x: Array) -> Array:
+    """Return the probabilities that outputs stand for."""
+    return np.asarray(1 / (1 + np.exp(-x)), np.float32)
