@@ -20,6 +20,7 @@ from assistant.compose.conversation import (
 )
 from assistant.compose.engines import (
     find_intent_classifier,
+    find_reranker,
     find_slot_reader,
     model_in_use,
     open_benchmark,
@@ -41,7 +42,7 @@ from assistant.events import (
     UserSensed,
 )
 from assistant.idle import ACT as IDLE_ACT
-from assistant.memory import MemoryService, Recorder, store_location
+from assistant.memory import MemoryService, Recorder, Reranking, store_location
 from assistant.paths import Home
 from assistant.settings import Audio, Settings
 from assistant.skills import Remark
@@ -211,7 +212,8 @@ async def open_assistant(
         stack.push_async_callback(models.llm.close)
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
         window = await open_short_term_memory(memory, models.llm, settings, bus)
-        recaller = _recaller(memory, window, recorder)
+        reranker = await asyncio.to_thread(find_reranker, selection, settings)
+        recaller = _recaller(memory, window, recorder, Reranking(reranker), stack)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
         state = open_state(memory, settings, bus, ringer, lambda: dialogue.off_record, stack)
@@ -253,13 +255,21 @@ async def _detectors(hears: bool) -> tuple[VoiceDetector, EndOfTurn]:
 
 
 def _recaller(
-    memory: MemoryService | None, window: ShortTermMemory, recorder: Recorder
+    memory: MemoryService | None,
+    window: ShortTermMemory,
+    recorder: Recorder,
+    reranking: Reranking,
+    stack: AsyncExitStack,
 ) -> Recaller | None:
     """Create what recalls memories for a turn, and let the recorder use the home."""
     if memory is None:
         return None
     recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
-    return memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
+    recall = memory.turn_recall(window.shown, lambda: window.conversation.exchanges, reranking)
+    if recall is not None:
+        stack.callback(recall.close)
+        stack.callback(asyncio.create_task(recall.load()).cancel)
+    return recall
 
 
 def _remark(loops: list[VoiceLoop], remark: Remark) -> None:

@@ -153,6 +153,7 @@ class MemoryUsed:
     `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
     with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
     tokens. `corrects`: the memory supersedes something that the prompt's conversation still shows.
+    `answers` is the probability that it answers the turn's question; None if it was not judged.
     """
 
     id: str
@@ -166,6 +167,7 @@ class MemoryUsed:
     words: tuple[str, ...] = ()
     near: bool = True
     corrects: bool = False
+    answers: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

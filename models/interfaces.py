@@ -325,34 +325,6 @@ class SlotReader(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedMemory:
-    """What a memory has to do with a question.
-
-    Attributes:
-        answers: the probability that it answers the question, be it only as of when it was said.
-        outdated: the probability that another memory of the list has outdated it, if it answers
-            the question.
-    """
-
-    answers: float
-    outdated: float
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedMemories:
-    """What memories have to do with a question.
-
-    Attributes:
-        memories: the judgement of each memory in their order; None for those that were not read,
-            because the ones before them are too long.
-        unanswered: the probability that all of them together don't answer the question.
-    """
-
-    memories: tuple[JudgedMemory | None, ...]
-    unanswered: float
-
-
 class Reranker(Protocol):
     """Judges which of the memories that were recalled answer a question."""
 
@@ -363,9 +335,9 @@ class Reranker(Protocol):
             ModelError: the model is missing or damaged.
         """
 
-    def judge(self, question: str, memories: Sequence[str]) -> JudgedMemories:
-        """Judge memories, oldest first. Blocking. At least nine are read, and more if they are
-        short.
+    def judge(self, question: str, memories: Sequence[str]) -> list[float]:
+        """Return, for each memory, the probability that it answers the question, even if only in
+        part or as of when it was said. Takes a few milliseconds per memory.
 
         Raises:
             ModelFailed: the model is not loaded, or failed.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assistant.memory.records.stored_values import microseconds, time_of
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
+    from assistant.memory.retrieval.reranking import Reranking
     from assistant.memory.retrieval.results import RecalledForTurn
     from assistant.memory.service import MemoryService, open_memory
     from assistant.memory.store.location import store_location
@@ -71,6 +72,7 @@ __all__ = [
     "Recording",
     "Recordings",
     "RemovesWords",
+    "Reranking",
     "Resolver",
     "StoredStatement",
     "Things",

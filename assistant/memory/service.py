@@ -35,6 +35,7 @@ from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.capacity import CapacityWarnings
 from assistant.memory.store.location import StoreLocation, store_location
@@ -244,14 +245,18 @@ class MemoryService:
         await self.session_user.load(self.transcript, first)
 
     def turn_recall(
-        self, shown: Callable[[], Collection[str]], exchanges: Callable[[], Sequence[Exchange]]
+        self,
+        shown: Callable[[], Collection[str]],
+        exchanges: Callable[[], Sequence[Exchange]],
+        reranking: Reranking | None = None,
     ) -> TurnRecall | None:
         """Return the recall for the voice loop (see `TurnRecall`); None if there is no long-term
         memory."""
         memory = self.session_user
         if memory is None:
             return None
-        recall = TurnRecall(memory, shown, exchanges, self._settings.memory.least_score)
+        least = self._settings.memory.least_score
+        recall = TurnRecall(memory, shown, exchanges, least, reranking)
         folder = self._location.folder or self._location.marker.parent
         limits = CapacityWarnings(folder, memory.count, self._emit)
         self._watchers += [recall.watch, limits.watch]

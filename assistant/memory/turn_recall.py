@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 from assistant.context import Conversation, Exchange, Summary
 from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard, WishTaken
+from assistant.language.dialogue_acts import is_question
 from assistant.memory.retrieval.question import Earlier
 from assistant.memory.retrieval.question_vectors import FURTHEST
+from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.results import RecalledForTurn, RecalledMemory
 from assistant.memory.retrieval.user_profile import is_wish_note
 from assistant.memory.transcript.database import Transcript
@@ -79,6 +81,7 @@ class TurnRecall:
         exchanges: returns the exchanges of the running conversation, oldest first. A question may
             refer to them.
         least_score: the minimum score of a memory in the prompt.
+        reranking: judges the memories found for a question.
     """
 
     def __init__(
@@ -87,11 +90,21 @@ class TurnRecall:
         shown: Callable[[], Collection[str]],
         exchanges: Callable[[], Sequence[Exchange]] = tuple,
         least_score: float = 0.0,
+        reranking: Reranking | None = None,
     ) -> None:
         self._memory = memory
         self._shown = shown
         self._exchanges = exchanges
         self._least_score = least_score
+        self._reranking = reranking or Reranking()
+
+    async def load(self) -> None:
+        """Load the model that judges memories. Until this is done, they are not judged."""
+        await self._reranking.load()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._reranking.close()
 
     def ahead(self, words: str) -> None:
         """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
@@ -99,13 +112,16 @@ class TurnRecall:
         self._memory.asking.ahead(words)
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """Return the memories relevant to `query` that were found within `deadline_s` seconds."""
+        """Return the memories relevant to `query` that were found within `deadline_s` seconds. If
+        it is a question, judging them takes a few milliseconds more."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
         # Scores are lower if the search was by words only, and a little lower if it was brief.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
+        if is_question(query):
+            used = await self._reranking.ranked(query, used)
         return RecalledForTurn(used, recalled.missed, recalled.stand_in, recalled.brief)
 
     def _earlier(self) -> list[Earlier]:

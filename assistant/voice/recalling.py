@@ -20,9 +20,9 @@ from assistant.voice.speculation import SpeculativeAnswer
 
 logger = logging.getLogger(__name__)
 
-HANG_TIMEOUT_S = 0.1
-"""Seconds after the deadline at which a hanging recall is abandoned. Normally, a recall ends by the
-deadline, if necessary with the results of a word search."""
+HANG_TIMEOUT_S = 0.3
+"""Seconds after the deadline at which a hanging recall is abandoned. Normally, a search ends by the
+deadline, if necessary with the results of a word search, and what it found is judged soon after."""
 
 
 class Recaller(Protocol):

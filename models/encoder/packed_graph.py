@@ -79,7 +79,8 @@ def build_states(graph: Graph, published: Published) -> onnx.ModelProto:
 
 
 def sample_inputs(samples: Samples, tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """Yield the token ids of each text with all items, which begin with another item each time."""
+    """Yield the token ids of each text with all items, which begin with another item each time. If
+    they don't fit into one input, they are distributed over several."""
     first, separator = special_ids(tokenizer)
     items = [tokenizer.encode(each, add_special_tokens=False).ids for each in samples.items]
     for number, each in enumerate(samples.texts):

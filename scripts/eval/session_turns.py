@@ -17,6 +17,7 @@ from assistant.context.window import local_now
 from assistant.event_bus import EventBus
 from assistant.events import Latency, MemoryUsed, TurnEnded
 from assistant.intents.command import CommandKind
+from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.service import MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -68,6 +69,7 @@ class SessionParts:
         understand: recognises what is asked of the assistant itself.
         detector: finds claims; None if answers aren't checked.
         cannot_know: recognises what the assistant can't know.
+        reranking: judges what recall finds; None if it isn't judged.
         answers: keeps what the model has written.
         reads_per_s: tokens that the model reads per second; None if unknown.
     """
@@ -79,6 +81,7 @@ class SessionParts:
     answers: Answers = field(default_factory=lambda: Answers(None))
     reads_per_s: float | None = None
     cannot_know: CannotKnow = all_known
+    reranking: Reranking | None = None
 
 
 class Session:
@@ -100,7 +103,9 @@ class Session:
         self._skills = skills
         self._recall = None
         if memory is not None:
-            self._recall = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
+            self._recall = memory.turn_recall(
+                window.shown, lambda: window.conversation.exchanges, parts.reranking
+            )
         self._pending = 0.0
         """The probability that an earlier turn asked for an act, as in `Think`."""
 

@@ -19,7 +19,6 @@ from models.encoder.reranker import (
     judging_shapes,
     read_judging_layers,
 )
-from models.interfaces import JudgedMemories, JudgedMemory
 
 WIDTH = 4
 WORDS = ("[UNK]", "[CLS]", "[SEP]", "when", "dentist", "tuesday", "friday", "dog")
@@ -55,7 +54,7 @@ class Session:
 
 def judge(
     folder: Path, question: str, memories: list[str], session: object | None = None
-) -> JudgedMemories:
+) -> list[float]:
     words = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
@@ -66,48 +65,37 @@ def judge(
         return reranker.judge(question, memories)
 
 
-def test_the_layers_read_the_separators_of_the_memory_and_of_the_question(tmp_path: Path) -> None:
+def test_each_memory_is_read_with_the_question_alone(tmp_path: Path) -> None:
     session = Session()
-    memories = ["dentist tuesday", "dog", "dentist friday"]
+    memories = ["dentist tuesday", "dog"]
     found = judge(tmp_path, "when dentist", memories, session)
-    [ids] = session.ids
-    made = "[CLS] when dentist [SEP] dentist tuesday [SEP] dog [SEP] dentist friday [SEP]"
-    assert " ".join(WORDS[each] for each in ids) == made
-    states = Session().run(None, {"input_ids": np.array([ids])})[0][0]
-    whole, question = states[0], states[3]
+    assert [" ".join(WORDS[each] for each in ids) for ids in session.ids] == [
+        "[CLS] when dentist [SEP] dentist tuesday [SEP]",
+        "[CLS] when dentist [SEP] dog [SEP]",
+    ]
     tensors = layers()
-    for memory, end in zip(found.memories, (6, 8, 11), strict=True):
-        read = np.concatenate([states[end], whole, states[end] * question])
-        shares = sigmoid(tensors["memory.weight"] @ read + tensors["memory.bias"])
-        assert memory is not None
-        assert [memory.answers, memory.outdated] == pytest.approx(shares.tolist(), abs=1e-6)
-    both = np.concatenate([whole, question])
-    [unanswered] = sigmoid(tensors["unanswered.weight"] @ both + tensors["unanswered.bias"])
-    assert found.unanswered == pytest.approx(float(unanswered), abs=1e-6)
+    for share, ids in zip(found, session.ids, strict=True):
+        first = Session().run(None, {"input_ids": np.array([ids])})[0][0, 0]
+        [wanted] = sigmoid(tensors["answers.weight"] @ first + tensors["answers.bias"])
+        assert share == pytest.approx(float(wanted), abs=1e-6)
 
 
-def test_without_memories_nothing_is_answered(tmp_path: Path) -> None:
-    assert judge(tmp_path, "when dentist", []) == JudgedMemories((), 1.0)
+def test_without_memories_nothing_is_judged(tmp_path: Path) -> None:
+    assert judge(tmp_path, "when dentist", []) == []
 
 
-@pytest.mark.parametrize(("length", "fitting"), [(12, 12), (20, 12), (35, 10), (40, 9), (90, 9)])
-def test_memories_that_do_not_fit_are_not_judged(tmp_path: Path, length: int, fitting: int) -> None:
+def test_the_ends_of_a_long_question_and_memory_are_not_read(tmp_path: Path) -> None:
     session = Session()
-    found = judge(tmp_path, "when " * 99, [" ".join(["dog"] * length)] * 12, session)
-    [ids] = session.ids
-    assert ids[: MEMORY_LIMITS.text + 2] == [1, *[3] * MEMORY_LIMITS.text, 2]
-    assert len(ids) == MEMORY_LIMITS.text + 2 + fitting * (min(length, MEMORY_LIMITS.item) + 1)
-    assert len(ids) <= MEMORY_LIMITS.at_once
-    judged = [each for each in found.memories if each is not None]
-    assert len(judged) == fitting
-    assert found.memories == (*judged, *[None] * (12 - fitting))
+    judge(tmp_path, "when " * 99, ["dog " * 99], session)
+    text, item = MEMORY_LIMITS.text, MEMORY_LIMITS.item
+    assert session.ids == [[1, *[3] * text, 2, *[7] * item, 2]]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "é" * 100_000, "word " * 9_999])
 def test_unusual_text_is_judged(tmp_path: Path, text: str) -> None:
     found = judge(tmp_path, text, [text, "dentist friday"])
-    assert all(isinstance(each, JudgedMemory) for each in found.memories)
-    assert 0 <= found.unanswered <= 1
+    assert len(found) == 2
+    assert all(0 <= each <= 1 for each in found)
 
 
 def test_a_reranker_that_is_not_loaded_or_not_prepared_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""Ranks recalled memories anew by whether they answer the turn's question."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+from assistant.errors import ModelError
+from assistant.events import MemoryUsed
+from models.interfaces import Reranker
+
+logger = logging.getLogger(__name__)
+
+MOST = 10
+"""Maximum number of memories that are judged in a turn."""
+TIMEOUT_S = 0.15
+"""Judging ten memories takes 20 to 40 ms, and longer on a busy machine."""
+ANSWERS = 0.3
+"""Minimum probability that a memory answers the question, for it to be worth its tokens."""
+SCORE_WEIGHT = 1.0
+"""By how much a score of 1 raises the log-odds that a memory answers the question."""
+TINY = 1e-6
+
+
+class Reranking:
+    """Judges memories with a model, on a thread of its own. Until the model is loaded, or if it
+    fails, the memories stay as they are.
+
+    Args:
+        reranker: None if there is no such model for the user's language.
+        timeout_s: seconds after which a turn goes on with memories that are not judged.
+    """
+
+    def __init__(self, reranker: Reranker | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._reranker = reranker
+        self._timeout_s = timeout_s
+        self._ready = False
+        self._thread = ThreadPoolExecutor(1, "reranker")
+
+    async def load(self) -> None:
+        """Load the model. A failure is logged."""
+        if self._reranker is None or self._ready:
+            return
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._reranker.load)
+            self._ready = True
+        except ModelError as error:
+            logger.warning("it isn't judged which memories answer a question: %s", error)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def ranked(self, question: str, memories: Sequence[MemoryUsed]) -> tuple[MemoryUsed, ...]:
+        """Return the memories, those that answer the question first; the others are no longer
+        near. Memories that correct the conversation stay near in any case.
+
+        Args:
+            memories: best first. If there are very many, the last ones are not judged, and stay
+                behind.
+        """
+        if not self._ready or self._reranker is None or not memories:
+            return tuple(memories)
+        judged, rest = memories[:MOST], memories[MOST:]
+        judge = partial(self._reranker.judge, question, [each.text for each in judged])
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                shares = await asyncio.get_running_loop().run_in_executor(self._thread, judge)
+        except TimeoutError:
+            logger.info("judging memories took too long")
+            return tuple(memories)
+        except ModelError as error:
+            logger.warning("memories could not be judged: %s", error)
+            return tuple(memories)
+        ranked = sorted(zip(judged, shares, strict=True), key=_rank, reverse=True)
+        return (*(_told(*each) for each in ranked), *(replace(each, near=False) for each in rest))
+
+
+def _rank(judged: tuple[MemoryUsed, float]) -> float:
+    memory, share = judged
+    odds = (share + TINY) / (1 - share + TINY)
+    return math.log(odds) + SCORE_WEIGHT * memory.score
+
+
+def _told(memory: MemoryUsed, share: float) -> MemoryUsed:
+    return replace(memory, answers=share, near=share >= ANSWERS or memory.corrects)
