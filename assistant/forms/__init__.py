@@ -1,6 +1,6 @@
 """Forms: what they ask for, how slots are filled from the user's words, and what is filled in.
 
-It knows nothing of the voice loop.
+This package knows nothing of the voice loop.
 """
 
 from typing import TYPE_CHECKING

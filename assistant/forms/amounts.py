@@ -16,10 +16,10 @@ _PART = re.compile(r"^(?:1 )?(half|quarter)\b(?: an?\b)?")
 _PARTS = {"half": "0.5", "quarter": "0.25"}
 _RANGE = re.compile(r"\d ?[-–—] ?[£$€]?\d")
 MOST = 1e12
-"""Numbers from here on are a mishearing, or the number of something."""
+"""Numbers from here on are misheard, or are identifiers such as an account number."""
 FIRST_TEN = 20
-"""From here on, a number after a digit is the end of a number with a hundred ("one fifty"). Before,
-it may be a height ("five eleven")."""
+"""A two-digit number from here on, said after a digit, completes a number of hundreds: "one fifty".
+Smaller ones don't, because "five eleven" may be a height."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
 _PAIR = re.compile(r"^(\d) (\d\d)\b")
@@ -39,8 +39,8 @@ _DEGREE = re.compile(r"°|\bdegrees?\b")
 
 
 def read_number(slot: Slot, words: str) -> float | None:
-    """Return the number in the slot's unit, or None if the words say anything else, give several
-    numbers, or one that the slot does not take."""
+    """Return the number in the slot's unit. Return None if the words say anything else, contain
+    several numbers, or give a number that the slot does not take."""
     try:
         value = _value(slot, words)
     except (ValueError, OverflowError):
@@ -124,10 +124,10 @@ def _asked_unit(slot: Slot) -> str:
 
 
 def _joined(slot: Slot, said: str, unit: Unit | None) -> str:
-    """Join the parts of a number that people leave apart: "one eighty" is 180, "three oh five" 305,
-    a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, "two and a half
+    """Join the parts of a number that people say separately: "one eighty" is 180, "three oh five"
+    305, a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, "two and a half
     thousand" 2,500, and "a million and a half" 1,500,000. "One thirty" may be an hour and thirty
-    minutes, so it is left."""
+    minutes, so it is left unchanged."""
     said = re.sub(r"^(\d) (?:oh|o|0) (?=\d\b)", r"\g<1>0", said)
     if found := _HALF_OF_MANY.match(said):
         value = (2 * int(found[1]) + 1) * int(found[2]) // 2

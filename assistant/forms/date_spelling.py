@@ -1,4 +1,4 @@
-"""Writes a date that is said in one of many ways in one way: "ninth of the ninth seventy-nine",
+"""Brings the many ways of saying a date into one spelling: "ninth of the ninth seventy-nine",
 "9/9/79" and "September the 9th, '79" all end as a day, a month's name and a year of four digits.
 
 English only.
@@ -24,9 +24,10 @@ _LISTED = re.compile(rf"(\d\d?) (\d\d?) ((?:19|20) ?(?:{_SHORT})|{_SHORT})")
 _DAY = r"[0-3]?\d(?:th)?"
 _DAY_AND_MONTH = rf"(?:(?:the )?{_DAY} (?:of )?(?:{MONTH})|(?:{MONTH}) (?:the )?{_DAY})"
 _LATE = r"3[2-9]|[4-9]\d"
-"""A number that can be no day of a month."""
+"""A number that can't be a day of a month."""
 _AHEAD = 20
-"""A year of two digits is at most this many years ahead, otherwise in the last century."""
+"""A year of two digits is taken as at most this many years ahead; otherwise, it is in the last
+century."""
 _PARTS = (
     r"morning|afternoon|arvo|evening|(?<!bonfire )night|(?:breakfast|lunch|dinner|tea) ?time|noon"
 )
@@ -43,14 +44,15 @@ _RANK = re.compile(
 
 def in_one_spelling(words: str, today: date, *, past: bool, listed: bool) -> str:
     """Return the words in lower case, with numbers in digits, without hesitations and times of day.
-    A number of a rank that isn't a day of a month stays one: "2th tuesday".
+    An ordinal number that isn't a day of a month keeps its ending, which is always "th": "2th
+    tuesday".
 
     Args:
-        past: whether a year of two digits is over, or this one.
-        listed: whether three numbers are a date.
+        past: whether a year of two digits is at most the current year.
+        listed: whether three numbers in a row are read as day, month and year.
 
     Raises:
-        ValueError: if a date in digits is none.
+        ValueError: a date in digits doesn't exist.
     """
     said = _NUMERIC.sub(lambda found: _numeric(found, today, past=past), words)
     said = _SHORTENED.sub(lambda found: str(_year(found[1], today, past=past)), said)
@@ -73,8 +75,8 @@ def in_one_spelling(words: str, today: date, *, past: bool, listed: bool) -> str
 
 
 def _day_of_month(found: re.Match[str]) -> str:
-    """Write "3th" as "the 3". On its own, "first" or "second" is no day: both open sentences
-    ("first of all", "a second")."""
+    """Write "3th" as "the 3". On their own, "first" and "second" are not days, because they have
+    other uses ("first of all", "a second")."""
     before, after, day = found["before"] or "", found["after"] or "", found["day"]
     if not before and not after and int(day) < 3:
         return found[0]
@@ -82,7 +84,7 @@ def _day_of_month(found: re.Match[str]) -> str:
 
 
 def _with_digits(said: str) -> str:
-    """Write numbers as digits, and mark ranks: "twenty third" becomes "23th"."""
+    """Write numbers as digits, and mark ordinals with "th": "twenty third" becomes "23th"."""
     words: list[str] = []
     for word in said.split():
         rank = re.fullmatch(r"(\d+)(?:st|nd|rd|th)", word)
@@ -116,7 +118,7 @@ def _with_years(said: str, today: date, *, past: bool) -> str:
 
 
 def _year(said: str, today: date, *, past: bool) -> int:
-    """Return the whole of a year that may be short: "oh 4", "79"."""
+    """Return the full year for one that may be shortened: "oh 4", "79"."""
     digits = re.sub(r"\D", "", re.sub(r"\bo\b|\boh\b", "0", said))
     year = int(digits)
     if len(digits) == 4:
@@ -134,7 +136,8 @@ def _numeric(found: re.Match[str], today: date, *, past: bool) -> str:
 
 
 def _day_first(first: int, second: int, year: int) -> str:
-    """Return a date of which the day comes first, unless it can't."""
+    """Return a date from its first two numbers: the day comes first, unless only the other order is
+    possible."""
     day, month = (first, second) if second <= 12 else (second, first)
     return f"{date(year, month, day).day} {_month(month)} {year}"
 

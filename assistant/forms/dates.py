@@ -1,8 +1,7 @@
 """Reads a date as an answer to a form: "last Tuesday", "about two weeks ago", "in March", "the
 third of May 1980", "tomorrow".
 
-A date has as much precision as the words have: "2026-11-17", "2026-03" or "1980", as in ISO 8601.
-English only.
+A date is as precise as the words: "2026-11-17", "2026-03" or "1980", as in ISO 8601. English only.
 """
 
 import re
@@ -26,7 +25,7 @@ _LATER_MONTHS = 2
 """Number of months of a season after its first."""
 _STEPS = {"last": -1, "this": 0, "next": 1}
 NEAR = 300
-"""Up to this many days away, a date is spoken without its year."""
+"""A date that is at most this many days away is spoken without its year."""
 
 
 def read_date(
@@ -51,7 +50,7 @@ def read_date(
 
 
 def spoken_date(value: str, today: date) -> str:
-    """Return a date of a form in words: "Tuesday, the tenth of November", "March", "1980"."""
+    """Return a form's date in words: "Tuesday, the tenth of November", "March", "1980"."""
     if not _FULL_DATE.fullmatch(value):
         year, _, month = value.partition("-")
         return f"{MONTHS[int(month) - 1]} {year}" if month else year
@@ -67,7 +66,7 @@ def spoken_date(value: str, today: date) -> str:
 
 
 def shown_date(value: str) -> str:
-    """Return a date of a form as it is written: "Tuesday 10 November 2026", "March 2026"."""
+    """Return a form's date as it is written: "Tuesday 10 November 2026", "March 2026"."""
     if _FULL_DATE.fullmatch(value):
         return written(date.fromisoformat(value))
     year, _, month = value.partition("-")
@@ -75,7 +74,7 @@ def shown_date(value: str) -> str:
 
 
 def is_date(value: str) -> bool:
-    """Return whether a text is a date of a form."""
+    """Return whether a text is a date as forms store it."""
     if not re.fullmatch(r"\d{4}(?:-\d\d(?:-\d\d)?)?", value):
         return False
     try:
@@ -103,8 +102,8 @@ def _whole_day(phrase: Phrase, today: date, past: bool) -> str | None:
 
 
 def _since_length(phrase: Phrase, today: date, past: bool) -> str | None:
-    """Read "two weeks ago". If the date lies in the past, "for two weeks" means the same. Of months
-    and years, only the month or the year is known."""
+    """Read "two weeks ago". If the date lies in the past, "for two weeks" means the same. If months
+    or years are counted, only the month or the year is known."""
     found = phrase.take(_AGO)
     if found is None or not (past or found[0].endswith(("ago", "back"))):
         return None

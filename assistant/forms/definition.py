@@ -9,7 +9,7 @@ names = ["meeting"]              # other names by which the user may ask for it
 name = "minutes"                 # lower case, digits and underscores
 type = "number"                  # text, number, date, time, choice, bool or list
 ask = "How many minutes will it take?"
-label = "length"                 # how it is called; default: the name
+label = "length"                 # what it is called; default: the name
 required = false                 # default: true
 cues = ["hour", "long"]          # other words for it
 choices = ["short", "long"]      # for choices
@@ -44,7 +44,7 @@ LONGEST_NAME = 40
 LONGEST_QUESTION = 200
 MOST_SLOTS = 60
 MOST_BYTES = 100_000
-"""Maximum size of a file. A larger one is no form."""
+"""Maximum size of a file. A larger one is not read as a form."""
 _TAKES = {
     "string_type": "a text",
     "bool_type": "true or false",
@@ -56,7 +56,7 @@ _TAKES = {
     "string_too_short": "a text that isn't empty",
     "string_too_long": "a shorter text",
 }
-"""What is expected, by pydantic's name of the error."""
+"""pydantic's name for an error → what a correct form would have."""
 
 
 class SlotType(StrEnum):
@@ -91,7 +91,8 @@ class _Checked(BaseModel):
     @field_validator("*", mode="after")
     @classmethod
     def _one_line(cls, value: Any) -> Any:
-        """Bring texts to one line: they are spoken, and stand in one line of the prompt."""
+        """Put each text on one line, because it is spoken, and is part of one line of the
+        prompt."""
         if isinstance(value, str) and not isinstance(value, StrEnum):
             return _line(value)
         if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
@@ -107,7 +108,7 @@ class Slot(_Checked):
     ask: Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION)]
     """The question that asks for it."""
     label: Name
-    """How it is called when the form is read or shown."""
+    """What it is called when the form is read or shown."""
     required: StrictBool = True
     choices: tuple[Name, ...] = ()
     unit: Annotated[str, Field(max_length=LONGEST_NAME)] = ""
@@ -118,7 +119,7 @@ class Slot(_Checked):
     year: StrictBool = False
     """Whether a date needs its year, as a date of birth does."""
     cues: tuple[Name, ...] = ()
-    """Other words for it, beside its label. The model that fills in forms reads them, too."""
+    """Other words for it, besides its label. The model that fills in forms reads them, too."""
 
     @model_validator(mode="before")
     @classmethod
@@ -142,7 +143,7 @@ class Slot(_Checked):
 
 
 class Form(_Checked):
-    """What is asked for in which order."""
+    """What is asked for, and in what order."""
 
     key: Name
     """The name of its file, without the ending."""
@@ -167,7 +168,7 @@ def read_form(file: Path) -> Form:
     """Read and check a form.
 
     Raises:
-        SettingsError: the file can't be read, or is no form.
+        SettingsError: the file can't be read, or is not a valid form.
     """
     try:
         if file.stat().st_size > MOST_BYTES:
@@ -208,8 +209,8 @@ class FormLibrary:
         return next((each for each in self.forms() if each.key == key), None)
 
     def find(self, name: str) -> Form | None:
-        """Return the form that the user calls so ("the intake", "appointment form", "medical").
-        None if there is none, or if several could be meant."""
+        """Return the form that the user means by this name ("the intake", "appointment form",
+        "medical"). None if there is none, or if several could be meant."""
         wanted = _words(name)
         if not wanted:
             return None
@@ -246,7 +247,7 @@ class FormLibrary:
 
 
 _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form", "please", "for"})
-"""Words of a name that say nothing of which form is meant."""
+"""Words of a name that don't help to identify the form."""
 
 
 def _words(name: str) -> frozenset[str]:

@@ -1,12 +1,12 @@
-"""Describes slots for the model that reads what an utterance gives to them. It is trained with the
-same descriptions, except that what is in a slot stands there in the user's words."""
+"""Describes slots for the model that finds their values in an utterance. In its training data, the
+descriptions are the same, except that they give the content of a slot in the user's words."""
 
 from assistant.forms.definition import Slot, SlotType
 from models.interfaces import DescribedSlot
 
 MOST_WORDS = 14
-"""Maximum number of words of a question, and of a name with its cues, that are read. What follows
-them must not be cut off."""
+"""Maximum number of words that are used of a question, and of a name with its cues, so that the
+text after them is not cut off."""
 ASKED = "asked: "
 """Stands before the slot for which the assistant has just asked."""
 

@@ -1,8 +1,8 @@
-"""Finds what an utterance gives to the slots of a form.
+"""Finds the values for the slots of a form in an utterance.
 
 A small model marks the words that answer each slot's question (`models.encoder.slots`), and rules
-read the value from these words. So nothing can be made up: a value always follows from words of the
-user, and words that give no value of the slot's type fill nothing. English only.
+read the value from these words. So nothing can be made up: a value always follows from the user's
+words, and words from which no value of the slot's type can be read fill nothing. English only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,24 +22,25 @@ from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
 SURE = 0.7
-"""Least probability with which a slot is filled or changed."""
+"""Minimum probability for filling or changing a slot."""
 SURE_ALONE = 0.8
-"""Least probability with which an utterance only answers, so that the language model need not. Of
-ordinary talk, a few in a hundred pass for an answer with less."""
+"""Minimum probability for treating an utterance as nothing but an answer, so that the language
+model need not reply. With a lower one, a few per cent of ordinary talk would pass for answers."""
 MOST_WORDS = 50
 """Maximum number of words that are read at once. The model reads no more than 96 tokens."""
 TALKS = 0.5
-"""Least probability with which an utterance also says something to which one would respond."""
+"""Minimum probability for treating an utterance as also saying something that calls for a
+response."""
 MEASURED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
-"""Types whose values show by themselves to which type they belong."""
+"""Types whose values can be recognised by their form."""
 _NO_ITEMS = ("", "a", "an", "i")
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
 
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What an utterance gives to a form. `whole` is whether it says nothing else, so that the
-    language model need not answer."""
+    """The values for a form in an utterance. `whole` is whether the utterance says nothing else, so
+    that the language model need not answer."""
 
     proposals: Sequence[Proposal]
     whole: bool
@@ -49,10 +50,10 @@ NOTHING_FOUND = Filling((), whole=False)
 
 
 class FormReader:
-    """Reads what utterances give to forms.
+    """Reads the values for forms from utterances.
 
     Args:
-        reader: need not be loaded yet; that takes some 50 ms at the first utterance.
+        reader: is loaded at the first utterance if it isn't loaded yet, which takes some 50 ms.
     """
 
     def __init__(self, reader: SlotReader) -> None:
@@ -62,7 +63,8 @@ class FormReader:
     def fill(
         self, form: Form, filled: Mapping[str, Value], asked: str, utterance: str, today: date
     ) -> Filling:
-        """Return what an utterance gives to a form. Blocks for some 10 ms with a form of ten slots.
+        """Return the values for a form in an utterance. Blocks for some 10 ms with a form of ten
+        slots.
 
         Args:
             filled: the slots that have a value.
@@ -112,7 +114,7 @@ class FormReader:
     def _proposals(
         self, slot: Slot, seen: ReadSlot, before: Value | None, said: str, today: date
     ) -> Iterator[Proposal]:
-        """Yield what the marked words give to a slot."""
+        """Yield what to put into a slot, according to the marked words."""
         unpunctuated = slot.type is SlotType.LIST and not set(said) & set(",;")
         marked = seen.words if unpunctuated else _joined(said, seen.words)
         words = [said[each.start : each.end] for each in marked]
@@ -135,8 +137,9 @@ class FormReader:
                 yield Proposal(slot.name, value, stretch)
 
     def _choice(self, slot: Slot, seen: ReadSlot, stretch: str) -> str | None:
-        """Return the choice that the words name, or else the likeliest one. None if none is named
-        and the model is sure of none: people also say what is no choice."""
+        """Return the choice that the words name, or else the likeliest one. Return None if none is
+        named and the model is not sure of any, because people also say things that are not among
+        the choices."""
         said = self._lexicon.content_and_numbers(stretch)
         likely = dict(zip(slot.choices, seen.options.values(), strict=True))
         wanted = {each: self._lexicon.content_and_numbers(each) for each in slot.choices}
@@ -168,8 +171,8 @@ class FormReader:
             yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)
 
     def _named(self, words: str, items: Sequence[str]) -> list[str]:
-        """Return the items of a list that the words name: those that are these words, or else those
-        that contain all of them."""
+        """Return the items of a list that the words name: those that consist of these words, or
+        else those that contain all of them."""
         wanted = self._lexicon.content_and_numbers(words)
         have = {each: self._lexicon.content_and_numbers(each) for each in items}
         same = [each for each in items if have[each] == wanted]
@@ -179,8 +182,9 @@ class FormReader:
 def _plain_answer(
     form: Form, filled: Mapping[str, Value], asked: str, said: str, today: date
 ) -> Proposal | None:
-    """Read an utterance that is a value of the slot that was asked for, and nothing else: "no",
-    "on Friday". Any words are a text or an item, so of these only "no idea" and "nothing" are."""
+    """Read an utterance that is a value of the slot that was asked for, and nothing else: "no", "on
+    Friday". For a text or a list, any words would be a value, so only "no idea" and "nothing"
+    count."""
     slot = form.slot(asked)
     value = read(slot, said, today) if slot else None
     if slot is None or value is None or (value == [] and filled.get(asked)):
@@ -193,9 +197,9 @@ def _plain_answer(
 def _meant_for_another(
     form: Form, slot: Slot, seen: ReadSlot, said: str, today: date
 ) -> Iterator[Proposal]:
-    """Yield the value of the only other slot to which words belong that are none of this slot: a
-    day, if a time was asked for, or a number with its unit. All of the words must be the value: "in
-    about ten days" has no time in it."""
+    """If the marked words are not a value of this slot, but of exactly one other slot, yield that
+    value: a day where a time was asked for, or a number with its unit. The words must be nothing
+    but the value: "in about ten days" has no time in it."""
     marked = _joined(said, seen.words)
     if slot.type not in MEASURED or _act(slot, seen) is not SlotAct.VALUE or not marked:
         return
@@ -212,7 +216,7 @@ def _meant_for_another(
 
 
 def _act(slot: Slot, seen: ReadSlot) -> SlotAct:
-    """Return the likeliest act of those that slots of this type take."""
+    """Return the likeliest of the acts that are possible for slots of this type."""
     return max(_acts(slot), key=lambda each: seen.acts[each])
 
 
@@ -232,8 +236,9 @@ def _certainty(slot: Slot, seen: ReadSlot) -> float:
 
 
 def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
-    """Read a value from marked words: of a text all of them, of other types the last that is one,
-    since what is said later corrects what was said before. The parts of a date may be apart."""
+    """Read a value from marked words. For a text, all of them are used. For other types, the last
+    part that is a value is used, since what is said later corrects what was said before. The parts
+    of a date may be apart."""
     if slot.type is SlotType.TEXT:
         return ", ".join(filter(None, map(_trimmed, words)))[:LONGEST_TEXT] or None
     together = " ".join(words)
@@ -246,8 +251,8 @@ def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
 
 
 def _parts(said: str) -> Iterator[str]:
-    """Yield an utterance in parts that the model can read as a whole: as many sentences as fit, of
-    a longer sentence as many words."""
+    """Yield an utterance in parts that the model can read as a whole: as many sentences as fit or,
+    if a sentence is too long, as many words."""
     if len(said.split()) <= MOST_WORDS:
         yield said
         return
@@ -264,8 +269,8 @@ def _parts(said: str) -> Iterator[str]:
 
 
 def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
-    """Return the marked parts, those joined that only a space separates. Only in a list without
-    punctuation are they different items."""
+    """Join marked parts that are separated only by a space. (In a list without punctuation, such
+    parts are different items.)"""
     joined: list[SlotWords] = []
     for each in marked:
         last = joined[-1] if joined else None
@@ -278,8 +283,8 @@ def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
 
 
 def _items_of(words: Iterable[str]) -> list[str]:
-    """Return the items that are marked. One that is only an amount belongs to the item before it:
-    "bin bags, ten rolls". With none before it, it is an item, unless it is only a number."""
+    """Return the items that are marked. An amount alone belongs to the item before it: "bin bags,
+    ten rolls". If no item precedes it, it is an item itself, unless it is only a number."""
     found: list[str] = []
     for each in map(_trimmed, words):
         if found and is_amount(each):

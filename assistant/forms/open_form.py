@@ -6,8 +6,8 @@ The content of a FORM entry is
 to it, is
 {"slot": name, "label": str, "value": its value, "said": the user's words, "exchange": id or ""}.
 
-Each change is one transaction, and each state between two of them is complete. So nothing is lost
-if the process is killed.
+Each change is one transaction, and after each the stored form is complete. So nothing is lost if
+the process is killed.
 """
 
 import re
@@ -26,13 +26,13 @@ from assistant.memory import microseconds, time_of
 from assistant.state import Entry, EntryKind, StateStore
 
 MOST_TOKENS = 120
-"""Maximum number of tokens of the block, by an estimate that is rather too high."""
+"""Maximum number of tokens of the block, by an estimate that tends to be too high."""
 LONGEST_VALUE = 60
 """Maximum number of characters of a value in the block."""
 TOKEN_LETTERS = 3.5
-"""A token of English text has at least so many letters on average."""
+"""A token of English text has at least this many letters on average."""
 MOST_ASKED = 2
-"""A slot for which the assistant has asked so often waits until the others are filled."""
+"""A slot for which the assistant has asked this many times waits until the others are filled."""
 
 Content = Mapping[str, Any]
 
@@ -78,8 +78,9 @@ class PutInSlot:
 
 @dataclass(frozen=True, slots=True)
 class _Unheard:
-    """An exchange that was not heard yet. `asked` is the name of the slot that had been asked for
-    before it, `later` the names of slots that were filled after it."""
+    """An exchange that has not been heard yet, i.e. not been read for values. `asked` is the name
+    of the slot that had been asked for before it, `later` the names of slots that were filled after
+    it."""
 
     asked: str
     later: set[str] = field(default_factory=set)
@@ -106,7 +107,7 @@ class OpenForm:
         self._asked = str(entry.content.get("asked", ""))
         self._put_at = self.opened
         self._unheard: dict[str, _Unheard] = {}
-        """What exchanges that were not heard yet have come after, by their ids, oldest first."""
+        """The exchanges that have not been heard yet, by their ids, oldest first."""
         self._changing = threading.RLock()
 
     # -- opening --------------------------------------------------------------------------------
@@ -127,8 +128,7 @@ class OpenForm:
 
     @classmethod
     def unfinished(cls, store: StateStore, form: Form) -> "OpenForm | None":
-        """Return the one of this form that is not closed, and was opened or resumed last.
-        Blocks."""
+        """Return the unclosed copy of this form that was opened or resumed last. Blocks."""
         return _newest(
             cls(store, form, entry)
             for entry in store.entries(EntryKind.FORM)
@@ -137,8 +137,8 @@ class OpenForm:
 
     @classmethod
     def in_progress(cls, store: StateStore, library: FormLibrary) -> "OpenForm | None":
-        """Return the form that was opened or resumed last, if it is not closed. Others were set
-        aside. Blocks."""
+        """Return the form that was opened or resumed last, if it is not closed. Others have been
+        set aside. Blocks."""
         entries = store.entries(EntryKind.FORM)
         last = max(entries, key=lambda each: int(each.content["opened"]), default=None)
         form = library.get(str(last.content["form"])) if last is not None else None
@@ -162,8 +162,8 @@ class OpenForm:
             return not entry.content.get("closed")
 
     def update(self, kind: str, rows: Sequence[StateEntry]) -> bool:
-        """Take over what an event tells of the entries of a kind. Return whether the form is still
-        there and open."""
+        """Take over the entries of one kind from an event. Return whether the form is still there
+        and open."""
         if kind == EntryKind.SLOT:
             self._take((each.id, each.content) for each in rows if each.parent == self.key)
         if kind == EntryKind.FORM:
@@ -187,7 +187,7 @@ class OpenForm:
 
     @property
     def worked_on(self) -> datetime:
-        """When it was opened or resumed, or something was filled in or changed last."""
+        """When it was last opened or resumed, or something in it was last filled in or changed."""
         return max(self.opened, self._put_at)
 
     @property
@@ -227,9 +227,9 @@ class OpenForm:
         return next(iter(fresh or empty), None)
 
     def block(self) -> str:
-        """Return what the language model is told of the form, in one line: what is filled in, the
-        oldest first, then what is asked for next. So what stays the same comes first, with the
-        same bytes."""
+        """Return what the language model is told about the form, in one line: what is filled in,
+        oldest first, then what is asked for next. In this order, the beginning stays the same, byte
+        for byte, when something is added."""
         following = self.next_slot()
         end = f" Ask next: {sanitised(following.ask)}" if following else " Nothing is missing."
         begin = f"Form being filled in: {sanitised(self.form.title)}."
@@ -245,8 +245,9 @@ class OpenForm:
         return "".join([begin, *parts, f" And {more} more." if more else "", end])
 
     def answered(self, exchange: str, slot: Slot | None) -> str:
-        """Note for which slot the language model has asked in an exchange, at once or when it is
-        heard. Return the name of the slot to which the exchange itself replies, or empty."""
+        """Note for which slot the language model has asked in an exchange. Called right after the
+        exchange, or else when the exchange is heard. Return the name of the slot to which the
+        exchange itself replies, or empty."""
         if exchange not in self._unheard:
             self._unheard[exchange] = _Unheard(self._asked)
             self._note_asked(slot)
@@ -259,8 +260,8 @@ class OpenForm:
         Blocks.
 
         Args:
-            exchange: id of the exchange that the proposals come from. What was said after it stays.
-                Empty if they come from the newest words.
+            exchange: id of the exchange that the proposals come from. Slots that were filled after
+                this exchange keep their values. Empty if they come from the newest words.
         """
         with self._changing:
             if not self.reload():
@@ -302,7 +303,8 @@ class OpenForm:
         self._change(asked=self._asked)
 
     def heard(self, exchange: str) -> None:
-        """Note that an exchange was heard, after `answered`. Older ones never will be. Blocks."""
+        """Note that an exchange was heard, after `answered`. Older exchanges will no longer be
+        heard. Blocks."""
         for each in list(self._unheard):
             del self._unheard[each]
             if each == exchange:
@@ -361,8 +363,8 @@ class OpenForm:
             return changed
 
     def _take(self, rows: Iterable[tuple[str, Content]]) -> None:
-        """Replace the copy. A value that the form no longer takes stays visible, but fills
-        nothing."""
+        """Replace the copy. The value of a slot that the form no longer has stays visible. A value
+        that the slot no longer takes is left out, so the slot counts as empty."""
         filled: dict[str, Filled] = {}
         for key, content in rows:
             name = str(content["slot"])

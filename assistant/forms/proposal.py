@@ -1,4 +1,4 @@
-"""What an utterance gives to the slots of a form."""
+"""The values that an utterance gives to the slots of a form."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,8 @@ class Way(StrEnum):
 class Proposal:
     """A value that the user's words give a slot.
 
-    `words` stand in the utterance as they are. If `way` isn't PUT, `value` is a list of items.
+    `words` are part of the utterance, exactly as they were said. If `way` isn't PUT, `value` is a
+    list of items.
     """
 
     slot: str

@@ -7,7 +7,7 @@ from assistant.language.sentences import sentences
 
 
 def asked_in(form: Form, text: str) -> Slot | None:
-    """Return the slot that the last sentence of an answer asks for; None if it asks for none, or
+    """Return the slot that the last sentence of an answer asks for; None if it asks for no slot, or
     could mean several."""
     last = next((each.text for each in reversed(sentences(text))), "")
     if not last.endswith("?"):

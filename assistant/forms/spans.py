@@ -28,20 +28,21 @@ _BASE = re.compile(
 _BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
 """After a day of `_BASE`, it means a day beside another: "the Sunday after the concert"."""
 _RANKED = re.compile(r"\s+(?:day|week|month|year|time|half|one|option|birthday)s?\b", re.IGNORECASE)
-"""After a rank, it means one of several things, no day of a month: "the second year of school"."""
+"""After an ordinal, it means one of several things, and not a day of a month: "the second year of
+school"."""
 _CLOCK = re.compile(r"\s+(?:past|o'?clock|[ap]\.?m)\b", re.IGNORECASE)
-"""After a number, it is a time; a time, or a number, ends behind it."""
+"""After a number, it shows that the number is a time, or part of one."""
 _NOT = re.compile(r"\b(?:not|except)(?: (?:on|at|the|this|next|in|for))*\s*\Z", re.IGNORECASE)
-"""Before a value that is not meant."""
+"""What precedes a value that is not meant."""
 _OR = re.compile(r"\s*,?\s*\b(?:or|to)(?: (?:maybe|perhaps|even|on|at|the|a))*\s*", re.IGNORECASE)
-"""Between two values of which only one is meant, or neither."""
+"""What stands between two values of which only one is meant, or neither."""
 _TIME_JOINS = "half quarter past to at in the a and o'clock oclock before after around about"
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
 def values_in(slot: Slot, text: str, today: date) -> list[Value]:
-    """Return the numbers, dates or times in a text, in their order, for a slot of that type. There
-    are none if they are alternatives ("six or seven", "Monday to Friday")."""
+    """Return the numbers, dates or times in a text, in order, depending on the slot's type. Return
+    none if they are alternatives ("six or seven", "Monday to Friday")."""
     if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
         return []
     if slot.type is SlotType.TIME and HOURS.search(text):
@@ -53,7 +54,7 @@ def values_in(slot: Slot, text: str, today: date) -> list[Value]:
 
 
 class _Found(NamedTuple):
-    """A value, and its words [start, end) of the text."""
+    """A value, and the range [start, end) of its words in the text."""
 
     value: Value
     start: int
@@ -75,7 +76,8 @@ def _read_runs(slot: Slot, text: str, today: date) -> Iterator[_Found]:
 def _best(
     slot: Slot, text: str, run: list[re.Match[str]], core: re.Pattern[str], today: date
 ) -> Iterator[_Found]:
-    """Yield the longest part of a run that is a value. Only words that carry none are left out."""
+    """Yield the longest part of a run that is a value. Only words without a value of their own may
+    be left out."""
     if not any(core.fullmatch(each[0].lower()) for each in run):
         return
     for cut in range(min(len(run), 2 * _TRIMMED)):
@@ -94,7 +96,7 @@ def _best(
 
 
 def _goes_on(slot: Slot, text: str, end: int) -> bool:
-    """Return whether the words after `end` give those before it another meaning."""
+    """Return whether the words after `end` change the meaning of those before it."""
     if slot.type is not SlotType.DATE:
         return _CLOCK.match(text, end) is not None
     before = text[:end]
@@ -104,7 +106,8 @@ def _goes_on(slot: Slot, text: str, end: int) -> bool:
 
 @cache
 def _vocabulary(kind: SlotType) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns for the words of which values consist, and for those that they need."""
+    """Return two patterns: one for all words that a value may contain, and one for words of which
+    it must contain at least one."""
     number = rf"(?:{one_of(numbers())}(?:-{one_of(numbers())})?|[£$€]?\d[\d.,:]*(?:st|nd|rd|th)?)"
     if kind is SlotType.DATE:
         days = "|".join(name.lower() for name in (*WEEKDAYS, *MONTHS))

@@ -24,7 +24,7 @@ from assistant.language.spoken_times import spoken_clock
 
 Value = str | float | bool | list[str]
 UNKNOWN: Final = "unknown"
-"""The value of a slot that the user does not know, or does not want to tell."""
+"""The value of a slot whose answer the user does not know, or does not want to give."""
 LONGEST_TEXT = 300
 """Maximum number of characters of a text or of an item."""
 MOST_ITEMS = 60
@@ -33,12 +33,12 @@ HOURS = re.compile(r"\bfrom (?!(?:a )?quarter\b).*\b(?:to|till?|until)\b", re.IG
 POLITE = ("please", "thanks", "thank you")
 """Words that add nothing to "yes" and "no"."""
 FIRST_HOUR = 7
-"""An hour before this, without a half of the day, is in the afternoon."""
+"""An hour below this, said without "am", "in the morning" or the like, is in the afternoon."""
 
 
 def read(slot: Slot, words: str, today: date) -> Value | None:
-    """Return the value that the words give, as somebody types them who has read the question. None
-    if they are no value of the slot. The whole of the words is read.
+    """Return the value that the words give if they are the whole answer to the slot's question, as
+    if typed into a form. None if they are not a value of the slot.
 
     Args:
         today: the local date on which the words were said.
@@ -71,13 +71,14 @@ def says_unknown(words: str) -> bool:
 @cache
 def mentions(slot: Slot) -> re.Pattern[str]:
     """Return a pattern for the words that show that the user speaks of a slot: its label and its
-    cues, in any form of theirs."""
+    cues, in any grammatical form."""
     named = (slot.label.lower(), *map(str.lower, slot.cues))
     return re.compile(rf"\b{one_of(map(_forms, named))}\b")
 
 
 def check_value(slot: Slot | None, value: object) -> None:
-    """Raise ValueError if a stored value is none of the slot, or, without a slot, of any."""
+    """Raise ValueError if the slot can't have this stored value or, without a slot, if no slot
+    could."""
     if isinstance(value, list):
         if not all(isinstance(each, str) for each in value):
             raise ValueError("a list has an item that is not a text")
@@ -174,7 +175,7 @@ def _bool(words: str) -> bool | None:
 
 
 def _choice(slot: Slot, words: str) -> str | None:
-    """Return the choice that the words are, or the only one that contains them."""
+    """Return the choice that the words name exactly, or the only choice that contains them."""
     said = plain(words)
     same = [each for each in slot.choices if plain(each) == said]
     near = [each for each in slot.choices if f" {said} " in f" {plain(each)} "]

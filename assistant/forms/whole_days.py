@@ -1,4 +1,4 @@
-"""Reads words that name one day: by its date, by a feast, by its weekday, or by its distance from
+"""Reads words that name one day: by its date, by a holiday, by its weekday, or by its distance from
 another day ("the second Tuesday in June", "two days before Christmas", "a week last Sunday").
 
 The words are in the spelling of `date_spelling`. English only.
@@ -25,7 +25,7 @@ _NAMES = "|".join((DAYS, *SHORT_DAYS))
 _NAMED = rf"{_NAMES}|weekend"
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _MONTHS_AHEAD = 12
-"""Number of months, besides the current one, in which a day is looked for whose year isn't said."""
+"""Number of months, besides the current one, that are searched for a day whose year isn't said."""
 
 
 def take_whole_day(phrase: Phrase, today: date, past: bool) -> date | None:
@@ -35,7 +35,7 @@ def take_whole_day(phrase: Phrase, today: date, past: bool) -> date | None:
         past: whether a day whose year, month or week isn't named is the last one, not the next one.
 
     Raises:
-        ValueError: if there is no such day.
+        ValueError: there is no such day.
     """
     return (
         _in_month(phrase, today, past)
@@ -113,8 +113,8 @@ def _day_of(first: date, number: int) -> date | None:
 
 
 def _nearest(found: list[date | None], today: date, past: bool) -> date | None:
-    """Return the day of the only month that is meant; of many months', the last one until today or
-    the first one from today on."""
+    """Return the day of the only month that is meant; if there are many months, the last such day
+    up to today (`past`) or the first one from today on."""
     if len(found) == 1:
         return found[0]
     days = [day for day in found if day is not None]
@@ -163,7 +163,7 @@ def _week_of(phrase: Phrase, today: date, past: bool) -> date | None:
 
 def _by_rank(phrase: Phrase, today: date) -> date | None:
     """Read "the weekend before last", "the Christmas before last" and "the Thursday after next",
-    which is a week after the day that is meant by "next Thursday"."""
+    which is a week after "next Thursday"."""
     if found := phrase.take(rf"(?:on )?(?:the )?(?P<name>{_NAMED}) before last"):
         return _previous(found["name"], _previous(found["name"], today))
     if found := phrase.take(rf"(?:on )?(?:the )?(?P<name>{_NAMED}) after next"):
@@ -203,8 +203,8 @@ def _weeks_back(phrase: Phrase, today: date) -> date | None:
 
 
 def _previous(name: str, day: date) -> date:
-    """Return the last day of this name before `day`. The weekend of `day` itself isn't the last
-    one."""
+    """Return the last day of this name before `day`. A weekend to which `day` itself belongs
+    doesn't count."""
     if name in ("today", "yesterday"):
         return day - timedelta(days=int(name == "yesterday"))
     if name == "weekend":
@@ -213,7 +213,7 @@ def _previous(name: str, day: date) -> date:
 
 
 def _dated(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Read a date or a feast. Without a year, it is at most a year away if its weekday is said."""
+    """Read a date or a holiday. If its weekday is said, but no year, it is at most a year away."""
     if not re.search(rf"\b(?:{MONTH}|{FEAST})\b", phrase.left):
         return None
     if found := phrase.take(rf"(?P<way>last|this|next)(?= (?:{FEAST})\b)"):
@@ -238,8 +238,8 @@ def _by_weekday(phrase: Phrase, today: date, past: bool) -> date | None:
 
 
 def _other(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Read what `take_day` does. If it is to be in the past, only a day of a month and the weekend
-    can be moved there."""
+    """Read everything else that `take_day` can read. If the day has to be in the past, only a day
+    of a month or a weekend can be moved there."""
     before = phrase.left
     days = take_day(phrase, today)
     if not days or not past or days[0] <= today:

@@ -29,12 +29,13 @@ def stripped(words: str) -> str:
 
 
 def is_phrase(words: str, name: str) -> bool:
-    """Return whether words are one of a list's phrases."""
+    """Return whether words are one of the phrases of the list `name`."""
     return plain(words) in _phrases(name)
 
 
 def names_rank(words: str) -> bool:
-    """Return whether one of the words is a rank ("third", "3rd"). Ranks number days, not hours."""
+    """Return whether one of the words is an ordinal ("third", "3rd"). Ordinals number days, not
+    hours."""
     return _rank().search(words) is not None
 
 

@@ -41,8 +41,8 @@ def yes_or_no(
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
             Use this only for text that is not a command ("No, my sister is called Anna"). A yes may
             never be followed by anything that doesn't confirm it.
-        deletes: the number of things that a yes would forget. Only if there are any is "delete it"
-            a yes and "keep it" a no. "Drop it" may also mean "never mind", so it is a yes only for
+        deletes: the number of things that a yes would forget. "Delete it" is a yes, and "keep it" a
+            no, only if this isn't 0. "Drop it" may also mean "never mind", so it is a yes only for
             a single thing.
         for_words: whether the question asks for words. "Nothing" is then a no.
     """
@@ -85,8 +85,8 @@ def _until_pause(words: Sequence[Word]) -> Iterator[str]:
 def _shapes(
     spoken: CommandLanguage, *, deletes: int, for_words: bool
 ) -> Iterator[tuple[re.Pattern[str], frozenset[bool] | None]]:
-    """Yield expressions for parts of an answer, each with what it means: yes, no or neither. None
-    instead of a meaning stands for the answer to another question."""
+    """Yield patterns for parts of an answer, each with its meaning: yes, no or neither. None
+    instead of a meaning says that the words don't answer this kind of question."""
     yes, no, neither = frozenset({True}), frozenset({False}), frozenset[bool]()
     yield spoken.yes, yes
     yield spoken.no, no
@@ -109,13 +109,14 @@ def chosen(
 ) -> int | None:
     """Return the index of the option that `text` chooses, `ALL` for all of them, or None.
 
-    An option is chosen by its place ("the second one"), or by words that only it contains ("I mean
-    the French one"). Any other content word shows that something else is meant. "The other one" is
-    the second of two, or the one that is left: "Not the code, the other one". After a mere "no", it
-    chooses nothing; nor does anything after a "no" if there is only one option.
+    An option is chosen by its position ("the second one"), or by words that only it contains ("I
+    mean the French one"). Any other content word shows that something else is meant. "The other
+    one" is the second of two, or the one that is left: "Not the code, the other one". After "no"
+    alone, "the other one" chooses nothing. If there is only one option, nothing is chosen after a
+    "no".
 
     Args:
-        deletes: as for `yes_or_no`. Only if it isn't 0 is "forget the code" a choice.
+        deletes: as for `yes_or_no`. "Forget the code" is a choice only if this isn't 0.
     """
     meant = _meant(text, options, names, deletes=bool(deletes))
     if meant is None:
@@ -134,7 +135,7 @@ def chosen(
 
 def refused(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> int | None:
     """Return the index of the option that `text` refuses without choosing another: "Not the first
-    one". None if it does anything else."""
+    one". Return None if `text` does anything else."""
     picks, refusals = _meant(text, options, names, deletes=False) or (set(), set())
     found = refusals.pop() if not picks and len(refusals) == 1 else ALL
     return found if found >= 0 else None
@@ -151,8 +152,8 @@ def _meant(
     text: str, options: tuple[str, ...], names: tuple[str, ...], *, deletes: bool
 ) -> tuple[set[int], set[int]] | None:
     """Return what the parts of an answer choose, and what they refuse. Return None if a part is
-    unclear, or if the answer is worded as a question. A question mark alone doesn't count, because
-    the voice may just have risen."""
+    unclear, or if the answer is worded as a question. A question mark alone doesn't make it a
+    question, because the user's voice may just have risen."""
     spoken = language(ENGLISH)
     words = CommandText(text, spoken, names).unaddressed()
     if len(words) > LONGEST_CHOICE or is_question(text.rstrip(" ?")):

@@ -102,7 +102,8 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] =
     "statement": _statement,
     "correction": _correction,
 }
-"""Slot of a command → the function that decides whether words of an utterance can fill the slot."""
+"""Slot of a command → the function that decides whether some words of an utterance can fill the
+slot."""
 
 
 def _one_name(said: CommandText, words: tuple[Word, ...]) -> bool:

@@ -47,7 +47,7 @@ class CommandKind(StrEnum):
 
     TIMER_SET = "timer_set"
     TIMER_LEFT = "timer_left"
-    """Say how long a timer still runs."""
+    """Say how much time is left on a timer."""
     TIMER_ADD = "timer_add"
     TIMER_TAKE = "timer_take"
     TIMER_PAUSE = "timer_pause"
@@ -60,7 +60,7 @@ class CommandKind(StrEnum):
     REMINDER_LIST = "reminder_list"
     REMINDER_CANCEL = "reminder_cancel"
     SNOOZE = "snooze"
-    """Let what rings ring again a little later."""
+    """Silence what rings, and let it ring again a little later."""
     LIST_ADD = "list_add"
     LIST_READ = "list_read"
     LIST_TICK = "list_tick"
@@ -73,7 +73,7 @@ class CommandKind(StrEnum):
     TIME = "time"
     DATE = "date"
     CALCULATE = "calculate"
-    """A sum, a percentage, a conversion of units, or the days between two dates."""
+    """Work out a sum, a percentage, a conversion of units, or the days between two dates."""
     LOUDER = "louder"
     QUIETER = "quieter"
     SLOWER = "slower"
@@ -90,8 +90,8 @@ class CommandKind(StrEnum):
     FORM_CANCEL = "form_cancel"
     FORM_DONE = "form_done"
     ACT = "act"
-    """Something that no skill can do: switch the lights, send a message, play music. A tool of
-    another program may. `words` is the whole utterance."""
+    """Do something that no skill can do, but a tool of another program may: switch the lights, send
+    a message, play music. `words` is the whole utterance."""
 
 
 DELETING = frozenset(
@@ -116,7 +116,7 @@ CANCELLING = frozenset(
         *(CommandKind.ALARM_CANCEL, CommandKind.REMINDER_CANCEL),
     }
 )
-"""The kinds that may mean all things of a kind at once."""
+"""Commands that may apply to all things of a kind at once ("both timers")."""
 
 
 ABOUT_OPEN = frozenset(
@@ -173,16 +173,16 @@ class Command:
     `words` is the command's argument, exactly as it stands in the utterance: what is named
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
-    the user. `minutes` is set for FORGET_SPAN, and for SLEEP if the user
-    says for how long; if the user says until when, `when` is set instead, to all that follows
-    "until". `for_good` is set for REMEMBER if the user said
-    never to forget the statement. Every prompt then contains it. `names_wish` is set for LIFT if
-    the user calls it "my wish", "my rule" or the like ("cancel my wish about …").
+    the user. `minutes` is set for FORGET_SPAN, and for SLEEP if the user says for how long; if the
+    user says until when, `when` is set instead, to everything after "until". `for_good` is set for
+    REMEMBER if the user said never to forget the statement. Every prompt then contains it.
+    `names_wish` is set for LIFT if the user calls it "my wish", "my rule" or the like ("cancel my
+    wish about …").
 
-    The arguments of all other kinds stand in the utterance, too: `words` is what it is about (what
-    to be reminded of, the items of a list, the text of a note, what to calculate), `when` the time,
-    the duration or the amount, and `name` the name of a timer, a list, a place, a form or a task.
-    `every` is set if the user means all things of a kind ("cancel both timers").
+    The arguments of all other kinds are part of the utterance, too: `words` is what it is about
+    (what to be reminded of, the items of a list, the text of a note, what to calculate), `when` the
+    time, the duration or the amount, and `name` the name of a timer, a list, a place, a form or a
+    task. `every` is set if the user means all things of a kind ("cancel both timers").
     """
 
     kind: CommandKind
@@ -197,8 +197,8 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A command that an utterance expresses, certainly or only probably. If it is not `sure`, the
-    user must be asked before anything is done."""
+    """A command that an utterance certainly or probably expresses. If it is not `sure`, the user
+    must be asked before anything is done."""
 
     command: Command
     sure: bool = True

@@ -1,4 +1,4 @@
-"""Normalises an utterance to words that can be matched against commands.
+"""Normalises the words of an utterance, so that they can be matched against commands.
 
 The words are first converted to lower case, hesitations and repetitions are removed, and common
 recognition errors are corrected. Then `readings` removes, piece by piece, words around a command:
@@ -26,13 +26,13 @@ def normalised(text: str) -> str:
 MOST_WORDS = 24
 """Maximum number of words of a command. Longer utterances are not examined."""
 LONGEST_HEARD = 3
-"""Maximum number of consecutive words that a recogniser may have written in place of others."""
+"""Maximum number of consecutive words in a recognition error that is corrected."""
 LONGEST_STUTTER = 4
 """Maximum number of words in a phrase whose immediate repetition is removed."""
 LEAST_MISSPELT = 6
-"""Minimum number of letters of a word in which one wrong letter is tolerated."""
+"""Minimum length of a word, in letters, for tolerating one wrong letter in it."""
 LEAST_NAME = 3
-"""Minimum number of letters of a name in which one wrong letter is tolerated."""
+"""Minimum length of a name, in letters, for tolerating one wrong letter in it."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _PAUSE = re.compile(r"[,.;:!?…—–]| -")

@@ -111,7 +111,7 @@ class CommandLanguage:
     """Other verb forms → the plain verb."""
     idioms: tuple[Pattern, ...]
     frames: tuple[Pattern, ...]
-    """Ways to ask that something be forgotten, with a slot for it."""
+    """Ways to ask that something be forgotten, with a slot for that thing."""
     objects: tuple[tuple[str, Pattern], ...]
     """Descriptions of what to forget, each with the kind of its command."""
     pointed: tuple[tuple[str, Pattern], ...]
@@ -133,7 +133,8 @@ class CommandLanguage:
     delete: re.Pattern[str]
     """Further words that answer yes if the question is whether to forget something."""
     discard: re.Pattern[str]
-    """Words that answer yes to such a question, unless there is a pause inside: "don't keep it"."""
+    """Words that answer yes to such a question, unless there is a pause within them: "don't keep
+    it"."""
     dismiss: re.Pattern[str]
     """Words that answer yes to such a question only if it is about one thing: "let it go"."""
     keep: re.Pattern[str]
@@ -144,7 +145,7 @@ class CommandLanguage:
     """Words that refuse to answer a question that asks for words, e.g. "What should I forget?"."""
     beside: re.Pattern[str]
     tag: re.Pattern[str]
-    """What turns an answer into a question that expects no reply: "isn't it?"."""
+    """Question tags, which turn an answer into a question that expects no reply: "isn't it?"."""
     why_not: re.Pattern[str]
     """Beginnings of explanations that follow a no."""
     choices: Mapping[str, re.Pattern[str]]

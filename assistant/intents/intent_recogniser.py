@@ -1,9 +1,9 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
 The grammar is asked first. If it recognises a command, this usually decides. Otherwise, a
-classifier judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. If a
-command would delete, correct, take back a wish or tell what is known, the classifier is asked too:
-if it contradicts the grammar, the user is asked.
+classifier judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. For
+commands that would delete or correct something, take back a wish or say what is known, the
+classifier is consulted as well: if it contradicts the grammar, the user is asked.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from models.interfaces import ClassifiedText, IntentClassifier
 logger = logging.getLogger(__name__)
 
 DEADLINE_S = 0.1
-"""Seconds after which the classifier's answer is no longer awaited, and the turn goes on. Normally
-it takes a few milliseconds."""
+"""Seconds to wait for the classifier's answer before the turn goes on without it. Normally the
+answer takes a few milliseconds."""
 NEVER = 1.01
 """A threshold that no probability reaches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Probabilities of a kind of command.
+    """Probabilities that a kind of command must reach.
 
     Attributes:
         sure: the command is carried out if its probability is at least this.
         asked: the user is asked whether it is meant if its probability is at least this.
-        doubted: the user is asked even if the grammar has recognised the command, if its
-            probability is below this. At 0, the grammar alone is enough.
+        doubted: if the probability is below this, the user is asked even if the grammar has
+            recognised the command. At 0, the grammar alone is enough.
     """
 
     sure: float
@@ -115,17 +115,17 @@ of utterances that are wrongly taken for this kind, and `asked` is as low as pos
 many questions about ordinary talk.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
-("I'd hate for you to forget that") for the command. Instead, the user is asked. The same happens if
-it contradicts the grammar about a command that deletes, corrects, takes back a wish or asks what is
+("I'd hate for you to forget that") for commands. Instead, the user is asked. The same happens if it
+contradicts the grammar about a command that deletes, corrects, takes back a wish or asks what is
 known ("What do you know about volcanoes?")."""
 
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
-back" then means the form, and otherwise what was said last."""
+back" then means the form, whereas it otherwise means what was said last."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
-know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly anything that it can
-answer counts."""
+know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly any question that the
+assistant can answer reaches it."""
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds of commands that mean nothing without their argument `words`."""
 
@@ -134,7 +134,7 @@ class Recognised(NamedTuple):
     """What was recognised in an utterance.
 
     Attributes:
-        intent: what it asks of the assistant itself; None if it is anything else.
+        intent: what the utterance asks of the assistant itself; None if it asks nothing of it.
         classified: what the classifier makes of it; None if it wasn't asked, or didn't answer.
     """
 
@@ -145,11 +145,11 @@ class Recognised(NamedTuple):
 class IntentRecogniser:
     """Recognises intents. Use it only on the event loop.
 
-    Nothing is added to a turn's latency beyond a few milliseconds. The grammar takes well under
-    one. The classifier runs on a thread of its own, so that it never waits behind other work and
-    never holds the event loop. Spoken words arrive when the first hint of silence was heard, while
-    the turn detector still decides whether the user goes on, so that even these milliseconds pass
-    unnoticed. After `DEADLINE_S`, the turn goes on without the classifier.
+    Recognition adds at most a few milliseconds to a turn's latency. The grammar takes well under
+    one millisecond. The classifier runs on a thread of its own, so that it never waits behind other
+    work and never holds the event loop. Spoken words are passed in at the first hint of silence,
+    while the turn detector is still deciding whether the user will go on. So even these
+    milliseconds go unnoticed. After `DEADLINE_S`, the turn goes on without the classifier.
 
     Args:
         classifier: None if there is no model, or none for this language. The grammar then decides
@@ -163,8 +163,8 @@ class IntentRecogniser:
         self._failed = False
 
     async def load(self) -> None:
-        """Load the grammar and the classifier. Before this is done, the classifier isn't asked.
-        Its failure is logged: commands are then understood by the grammar alone."""
+        """Load the grammar and the classifier. Until this is done, the classifier isn't asked. If
+        it can't be loaded, this is logged, and the grammar alone recognises commands."""
         on_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         await on_thread(_load_rules)
         if self._classifier is None:
@@ -224,7 +224,8 @@ def _load_rules() -> None:
 
 
 def is_classified(command: Command | None) -> bool:
-    """Return whether the classifier is asked about what the grammar has made of an utterance."""
+    """Return whether the classifier is asked, too, given the command that the grammar has
+    recognised (None for no command)."""
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
@@ -238,10 +239,11 @@ def is_unknowable(found: ClassifiedText | None) -> bool:
 
 
 def intent_of(command: Command | None, found: ClassifiedText | None, text: str) -> Intent | None:
-    """Return what an utterance asks, by the grammar and the classifier; None if nothing.
+    """Combine the results of the grammar and the classifier. Return None if the utterance asks
+    nothing of the assistant itself.
 
     Args:
-        command: what the grammar takes it for.
+        command: the command that the grammar has recognised, if any.
         found: what the classifier makes of it; None if it wasn't asked, or didn't answer. The
             grammar then decides alone.
     """
@@ -274,7 +276,7 @@ def _likeliest(found: ClassifiedText, text: str) -> Intent | None:
     """Return the likeliest intent if it reaches one of its thresholds; otherwise None.
 
     An argument is never invented: words that are not in the utterance are dropped, and so is a
-    command that needs some and has none.
+    command that is then left without the words that it needs.
     """
     known = {kind: found.probabilities.get(kind.value, 0.0) for kind in THRESHOLDS}
     kind = max(known, key=lambda each: known[each])

@@ -1,9 +1,9 @@
 """Converts the words that name a period in the past: "the last ten minutes", "since lunch",
 "yesterday evening", "between two and three", "last week".
 
-English only. Days, durations and times of day are read by modules of `assistant.language`. Words
-that say anything else ("while the plumber was here") are not read as a period, because what to
-delete must not be guessed.
+English only. Days, durations and times of day are read by modules of `assistant.language`. Anything
+else ("while the plumber was here") is not read as a period, because what to delete must not be
+guessed.
 """
 
 import re
@@ -16,17 +16,17 @@ from assistant.language.clock_times import clock_time
 from assistant.language.time_expressions import find_time_expressions
 
 MOMENT = timedelta(microseconds=1)
-"""The least difference between two times. A day ends this much before the next one begins."""
+"""The smallest difference between two times. A day ends this much before the next one begins."""
 HALF_DAY = timedelta(hours=12)
 MEALS = {"breakfast": 7, "lunch": 12, "tea": 17, "dinner": 18, "supper": 18}
 """The hour at which a meal usually begins. "Since lunch" includes the meal, because it is better to
 offer too much for deletion than to keep what should be forgotten."""
 MEAL_H = 2
-"""Hours that a meal takes."""
+"""Number of hours that a meal takes."""
 PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
 """The hours of each part of a day. A night ends at six on the next day."""
 LATE_H = 22
-"""From this hour on, "the night" means the night that is beginning, no longer the one before."""
+"""From this hour on, "the night" means the night that is beginning, and not the previous one."""
 TODAY = {"this", "the", "today", "todays", ""}
 
 _FILLERS = re.compile(
@@ -149,7 +149,7 @@ def _start(said: str, now: datetime) -> Period | None:
 def _latest(at: time, now: datetime, *, exact: bool) -> datetime:
     """Return the latest moment before `now` at which the clock showed `at`. Unless `exact`, `at`
     may be in the morning or in the evening."""
-    shown = now.replace(tzinfo=None)  # the clock may have changed since then
+    shown = now.replace(tzinfo=None)  # the UTC offset may have changed since then
     moment = datetime.combine(shown.date() + timedelta(days=1), at)
     while moment >= shown:
         moment -= timedelta(days=1) if exact else HALF_DAY
@@ -174,7 +174,7 @@ def _named(said: str, now: datetime) -> Period | None:
 
 
 def _day_of(word: str, part: str, now: datetime) -> date | None:
-    """Return the day that the word before a part of a day means: "this", "last", "friday"."""
+    """Return the day that is meant by the word before a part of a day: "this", "last", "friday"."""
     yesterday = now.date() - timedelta(days=1)
     if word in TODAY:
         begun = LATE_H if part == "night" else PARTS[part][0]

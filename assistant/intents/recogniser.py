@@ -17,7 +17,8 @@ from assistant.intents.grammar import Pattern, bare, language, line
 TWICE_WORDS = 14
 """Maximum number of words of an utterance with two sentences."""
 LONGEST_DURATION = 6
-"""Maximum number of words of a duration: "two and three quarters of an hour" isn't one."""
+"""Maximum number of words of a duration. "Two and three quarters of an hour" is already too
+long."""
 ENGLISH = "en"
 UNTIL = re.compile(r"\b(?:un)?till?\s+(.*\w)", re.IGNORECASE | re.DOTALL)
 AFTER_PAUSE = ("time", "correction")
@@ -28,7 +29,7 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """Return the command that `text` expresses, or None if `text` is anything else.
 
     `names` are the assistant's name and wake phrase, which may be at the beginning or the end. The
-    command must be the whole utterance: "forget that, I meant ..." is no command, and neither is
+    command must be the whole utterance: "forget that, I meant ..." is not a command, and neither is
     "she forgot that".
     """
     said = CommandText(text, language(ENGLISH), names)
@@ -37,9 +38,9 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def in_full(command: Command, text: str) -> Command:
-    """Return the command with everything else that `text` says. `for_good`, `names_wish`, `every`
-    and the `minutes` or `when` of SLEEP are set. The `words` of a calculation begin with its "how
-    many", and those of ACT are the whole text."""
+    """Return the command with what else can be read from `text`. This sets `for_good`,
+    `names_wish`, `every`, and the `minutes` or `when` of SLEEP. The `words` of a calculation then
+    include the "how many" before them, and those of ACT are the whole text."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
     if command.kind is CommandKind.ACT:
@@ -135,8 +136,8 @@ def _comments(said: CommandText, words: tuple[Word, ...], begins: re.Pattern[str
 
 
 def _forgets_that(said: CommandText, command: Command, words: tuple[Word, ...]) -> bool:
-    """Return whether the command asks to forget what was said, in more definite words than "forget
-    it". Next to another sentence, "forget it" may just mean giving up."""
+    """Return whether the command asks to forget what was said, and does so more clearly than
+    "forget it". Next to another sentence, "forget it" may just mean giving up."""
     unnamed = said.language.subjects["unnamed_first"]
     return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in unnamed
 

@@ -26,10 +26,11 @@ ABILITIES: tuple[tuple[str, tuple[tuple[CommandKind, str], ...]], ...] = (
     ("fill in", ((CommandKind.FORM_OPEN, "forms with you"),)),
     ("plan things with you", ((CommandKind.TASK_OPEN, ""),)),
 )
-"""What the assistant can do: a verb, and its objects. Each object needs a skill for its kind of
-command. CORRECT stands for the long-term memory: without one, there is no skill for it."""
+"""What the assistant can do: verbs with their objects. An object is mentioned only if a skill
+carries out its kind of command. CORRECT stands for the long-term memory: only a session that has
+one has a skill for CORRECT."""
 MAIN = 3
-"""Number of abilities that a refusal names: the first ones."""
+"""A refusal names only the first few abilities: at most this many."""
 TALK = "I can talk with you, and answer questions from what my language model knows."
 LIMITS = "I'm not connected to the internet, and I can't control other apps or devices."
 LIMITS_REMOTE = "I can't search the internet, and I can't control other apps or devices."
@@ -41,7 +42,7 @@ WANT_MODEL = "Do you want to know which language model I run on?"
 _PARAMETERS = re.compile(r"\s+(\d+(?:\.\d+)?)([MB])\b.*")
 """The number of parameters in a model's title, and all that follows it."""
 _FAMILY = re.compile(r"(?<=[A-Za-z])(?=\d)")
-"""Where a title's letters run into its version, as in "Qwen2.5". "SmolLM2" is spoken as well."""
+"""The place where letters are directly followed by a version number: "Qwen2.5", "SmolLM2"."""
 _UNITS = {"M": "million", "B": "billion"}
 
 
@@ -51,10 +52,11 @@ class ModelInUse:
 
     Attributes:
         title: its title in the catalogue ("Qwen2.5-Coder 1.5B Instruct"), or else the name of the
-            user's own file, or by which its server knows it. Empty if the server names none.
+            user's own file, or the name that its server gives it. Empty if the server gives none.
         server: the host of the server that runs it; empty if this program runs it itself.
         store: whether memories are kept in an object store, i.e. on another computer.
-        tools: whether there are tools of other programs, which may send what they are given.
+        tools: whether there are tools of other programs, which may send what they are given to
+            other computers.
     """
 
     title: str
@@ -81,13 +83,13 @@ class OtherTools(Protocol):
 
 
 class Abilities:
-    """Says what the assistant can do and on which language model it runs, and refuses what nobody
-    here can do.
+    """Says what the assistant can do and on which language model it runs, and refuses what neither
+    a skill nor a tool can do.
 
     Args:
         kinds: returns the kinds of commands that the session's skills carry out.
         model: returns the language model in use.
-        tools: do what no skill can; None if there are none.
+        tools: tools of other programs, which do what no skill can; None if there are none.
     """
 
     kinds = frozenset({CommandKind.ABILITIES, CommandKind.WHICH_MODEL, CommandKind.ACT})
@@ -113,8 +115,8 @@ class Abilities:
         return await self._use_tool(command, sure=True) or self._refuse()
 
     async def ask(self, command: Command) -> Reply | None:
-        """Ask whether the user wants to hear it. An utterance that may be no request at all is not
-        refused: if no tool of another program fits, the language model answers it."""
+        """Ask whether the user wants to hear the answer. An utterance that may not be a request at
+        all is not refused: if no tool of another program fits, the language model answers it."""
         match command.kind:
             case CommandKind.ABILITIES:
                 return Reply(WANT_ABILITIES, if_yes=self._describe)
@@ -137,7 +139,7 @@ class Abilities:
         return Reply(" ".join([*sentences, limits]), lasts=True)
 
     def _limits(self) -> str:
-        """Say what else there is, or what can't be done."""
+        """Name the programs whose tools can be used. If there are none, say what can't be done."""
         names = self._tools.names if self._tools is not None else ()
         if names:
             return f"And I can use the tools of {_listed(names)}."
@@ -155,7 +157,7 @@ class Abilities:
 
 
 def abilities(kinds: Collection[CommandKind]) -> list[str]:
-    """Return what can be done if commands of these kinds are carried out.
+    """Return what the assistant can do if it carries out commands of these kinds.
 
     >>> abilities({CommandKind.TIMER_SET, CommandKind.ALARM_SET, CommandKind.CORRECT})
     ['set timers and alarms', 'remember things for you']
@@ -196,7 +198,7 @@ def is_here(host: str) -> bool:
 
 
 def spoken_title(title: str) -> str:
-    """Return a model's title in words that can be read aloud, without how it was packed.
+    """Return a model's title in words that can be read aloud, without what follows its size.
 
     >>> spoken_title("Qwen3 1.7B"), spoken_title("my-model")
     ('Qwen 3, with 1.7 billion parameters', 'my model')
@@ -210,7 +212,8 @@ def spoken_title(title: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join phrases with commas and "and". A comma also stands before "and" if a phrase has one.
+    """Join phrases with commas and "and". If a phrase contains "and", a comma precedes the last
+    "and".
 
     >>> _listed(["set timers and alarms", "keep lists"]), _listed(["lists", "notes"])
     ('set timers and alarms, and keep lists', 'lists and notes')

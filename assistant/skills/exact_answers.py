@@ -27,7 +27,7 @@ _WEEKDAY = re.compile(rf"(?:next|this) (?:{'|'.join(WEEKDAYS)})", re.IGNORECASE)
 class ExactAnswers:
     """Answers from the clock, the calendar and arithmetic. It changes and stores nothing.
 
-    What can't be read as a whole is left to the language model.
+    A question that can't be understood completely is left to the language model.
 
     Args:
         now: returns the local wall time.
@@ -52,8 +52,8 @@ class ExactAnswers:
         return Reply(text) if text is not None else None
 
     async def ask(self, command: Command) -> Reply | None:
-        """Return None: where it isn't sure that an exact answer is wanted, the language model's
-        answer costs the user less than a question."""
+        """Return None. If it isn't certain that an exact answer is wanted, letting the language
+        model answer troubles the user less than asking back."""
         del command
         return None
 

@@ -18,7 +18,7 @@ MEANT_TO_LAST = frozenset(
 
 class OnlyNow:
     """The skills of a session whose state is only in RAM, because the transcript can't be opened.
-    They say so once: the first time that something is set up that the user may need later."""
+    They say so once, when the user first sets up something that may be needed later."""
 
     def __init__(self, skills: Sequence[Skill]) -> None:
         self._skills = {kind: skill for skill in skills for kind in skill.kinds}
@@ -32,8 +32,8 @@ class OnlyNow:
         return self._telling(command, await self._skills[command.kind].ask(command))
 
     def _telling(self, command: Command, reply: Reply | None) -> Reply | None:
-        """Return the reply, with `ONLY_NOW` if something was set up. If it is a question, the reply
-        to the user's answer may get the sentence instead."""
+        """Return the reply, with `ONLY_NOW` if something was set up. If the reply is a question,
+        the sentence may instead be added to the reply to the user's answer."""
         if reply is None or self._told or command.kind not in MEANT_TO_LAST:
             return reply
         if reply.undo is not None:

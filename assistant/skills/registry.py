@@ -33,13 +33,13 @@ WHICH = "Which one do you mean?"
 YES_OR_NO = "Is that a yes or a no?"
 NOT_UNDONE = "All right, I'll leave it as it is."
 OUTRANKED = BY_MEANING | {CommandKind.REMEMBER, CommandKind.CORRECT}
-"""An utterance that is only probably a command of these kinds may instead be an answer to a
-form."""
+"""An utterance that is only probably a command of these kinds is first offered to what is open,
+such as a form."""
 STATING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT})
-"""Commands that state something. While a form is open, it is offered the statement first."""
+"""Commands that state something. If a form is open, the statement is first offered to the form."""
 LIKELY_STATING = STATING | {CommandKind.LIST_ADD, CommandKind.LIST_REMOVE}
-"""While a form is open, an utterance that is only probably such a command is taken as said for the
-form."""
+"""While a form or a task is open, an utterance that is only probably such a command is taken as a
+statement about the form or the task."""
 
 
 class SkillRegistry:
@@ -150,8 +150,8 @@ class SkillRegistry:
         return ABOUT_OPEN if any(each.listens for each in self._takers) else frozenset()
 
     async def takes(self, text: str, intent: Intent | None) -> Act | None:
-        """Return the act that answers an utterance that is no command; None if the language model
-        should answer it.
+        """Return the act that answers an utterance that is not a command, or None if the language
+        model should answer.
 
         Args:
             intent: the command that the utterance may be.
@@ -176,8 +176,8 @@ class SkillRegistry:
         return not (is_question(text) or is_courtesy(text))
 
     async def said(self, text: str) -> Reply | None:
-        """Take the words that a question asked for. Return the reply, or None if the words were no
-        answer, so that the language model should answer the turn."""
+        """Take the words that a question asked for. Return the reply. Return None if the words were
+        not an answer; the language model should then answer the turn."""
         asked, self._asked = self._asked, None
         if asked is None or asked.if_said is None:
             return None
@@ -299,7 +299,7 @@ class _Undoable:
     turn: int
     """Number of turns that had begun when it was done."""
     deletes: bool
-    """Whether undoing it deletes something for good, and says what."""
+    """Whether undoing it deletes something for good. The reply then says what."""
 
 
 def _declined(asked: Reply) -> Act:

@@ -14,7 +14,7 @@ class RemovedEntries:
     """Removes entries and restores them. Thread-safe; `remove` and `restore` block.
 
     When the user forgets anything, and again when that is purged, everything kept here is dropped:
-    it may contain what is forgotten, and a search for that doesn't look here.
+    it may contain what was forgotten, and the purge doesn't search here.
     """
 
     def __init__(self, store: StateStore) -> None:
@@ -51,10 +51,11 @@ class RemovedEntries:
     def restore(
         self, removal: str, edit: Callable[[Entry], Entry | None] = lambda entry: entry
     ) -> Sequence[Entry]:
-        """Restore what was removed, unless what it belonged to is gone. Return what was restored.
+        """Restore what was removed, except for entries whose parent is gone. Return what was
+        restored.
 
         Args:
-            edit: returns an entry as it is to be restored, or None to leave it removed.
+            edit: returns the entry in the form in which to restore it, or None to leave it removed.
 
         Raises:
             StoreError: nothing was restored.

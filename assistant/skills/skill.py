@@ -27,22 +27,27 @@ class Reply:
     """What the assistant says about a command.
 
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
-    reply is said. When the user answers no, `if_no` is said; or `then_no` is called, if it
-    is set, and its reply is said. Any other turn drops the question.
+    reply is said. When the user answers no, `if_no` is said; or `then_no` is called, if it is set,
+    and its reply is said. Any other turn drops the question.
+
     With `choices` instead, the question names several things, and the user chooses one of them, or
-    says no. If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is
-    called with the next utterance, unless that is a command, a question, thanks or the like, a yes,
-    a no or a choice. If `if_said` returns None, the words were no answer, and the turn is an
-    ordinary one.
+    says no.
+
+    If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is called with
+    the next utterance, unless that is a command, a question, thanks or the like, a yes, a no or a
+    choice. If `if_said` returns None, the words were not an answer, and the turn is an ordinary
+    one.
+
     `deletes` is set if the question asks whether or what to forget: it is the number of things that
-    are forgotten if the user agrees, and "delete it" means yes. `undo` takes back what the command
-    has done. After other turns, `undo_question` is asked first: it names what would be taken back,
-    and is empty if that is no longer possible. `offers_undo` is set if `text` tells the user to say
-    "undo"; `undo_deletes`, if `undo` deletes something for good. `notice` is shown on the screen
-    and not spoken. `lasts` is set if `text` quotes nothing that is being forgotten, so that it may
-    be repeated after the purge. `when_heard` is called once the first words of `text` have been
-    heard. Changes that must not be made earlier belong there, because a `Remark` may be made again
-    or never be heard if the user speaks.
+    are forgotten if the user agrees. "Delete it" then also means yes. `undo` takes back what the
+    command has done. After other turns, `undo_question` is asked first: it names what would be
+    taken back, and is an empty text if that is no longer possible. `offers_undo` is set if `text`
+    tells the user to say "undo"; `undo_deletes`, if `undo` deletes something for good.
+
+    `notice` is shown on the screen and not spoken. `lasts` is set if `text` quotes nothing that is
+    being forgotten, so that it may be repeated after the purge. `when_heard` is called once the
+    first words of `text` have been heard. Changes that must not be made earlier belong there,
+    because a `Remark` may be made again or never be heard if the user speaks.
     """
 
     text: str
@@ -112,11 +117,12 @@ class Skill(Protocol):
 
 @runtime_checkable
 class TakesTurns(Protocol):
-    """A skill that may also answer utterances that are no commands."""
+    """A skill that may also answer utterances that are not commands."""
 
     @property
     def listens(self) -> bool:
-        """Whether something is open that the user's statements are probably meant for."""
+        """Whether something is open, such as a form, so that the user's statements are probably
+        about it."""
 
     async def takes(self, text: str) -> Act | None:
         """Return the act that answers an utterance in place of the language model; None if the

@@ -12,7 +12,7 @@ _WRITTEN = re.compile(r"[/\\`_]|\w\.\w|--|://")
 
 
 def spoken(error: AssistantError) -> str:
-    """Return the error's sentence, or a plainer one if it contains what can't be said."""
+    """Return the error's sentence, or a plainer one if the sentence can't be read aloud."""
     sentence = str(error)
     return UNSPEAKABLE if _WRITTEN.search(sentence) else sentence
 

@@ -28,8 +28,8 @@ def sentence(words: str) -> str:
 
 
 def introduced(words: str) -> tuple[str, str]:
-    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is none. A
-    "that" which is the subject ("that was nice") doesn't count."""
+    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is no such
+    word. "That" as a subject ("that was nice") doesn't count."""
     first, _, rest = words.strip().partition(" ")
     first = first.lower()
     introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))

@@ -63,13 +63,13 @@ _ASKS = re.compile(
 
 
 _AFTER = re.compile(r"actually|instead|after all|rather|please|then", re.IGNORECASE)
-"""Matches what belongs to the clause before it: "from seven, actually, because …"."""
+"""Matches an addition to the clause before it: "from seven, actually, because …"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause without the words that only introduce it. `lead` are those words, in lower case.
-    `first` is set if it begins a sentence."""
+    """A clause without the words that only introduce it. These are in `lead`, in lower case.
+    `first` is set if the clause begins a sentence."""
 
     text: str
     lead: str
@@ -77,7 +77,8 @@ class Clause:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it asks, only considers, reports, or speaks to the assistant."""
+        """Whether the clause asks or only considers something, reports what somebody said, or is
+        addressed to the assistant."""
         return (
             _DOUBT.search(self.text) is not None
             or _HEARSAY.search(self.text) is not None
@@ -87,8 +88,8 @@ class Clause:
 
 
 def clauses(said: str) -> Iterator[tuple[Clause, ...]]:
-    """Yield the clauses of each sentence that isn't a question. A clause that has only introductory
-    words ("No, …") passes them on to the next one."""
+    """Yield the clauses of each sentence; none for a question. Introductory words that stand alone
+    ("No, …") become part of the next clause's `lead`."""
     for sentence in sentences(said.replace("’", "'")):
         text = sentence.text
         if text.rstrip("\"”') ").endswith("?"):

@@ -22,9 +22,10 @@ def settled(
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    What may be a plan counts if it shares a word with the task, its lines or the assistant's words.
-    Words without a verb that answer no question count if the assistant's answer repeats them. What
-    only names the task, and what others do, settles nothing.
+    A candidate that is neither `certain` nor `ours` counts if it shares a word with the task, its
+    lines or the assistant's words, or a number with the assistant's answer. A `bare` one counts if
+    the assistant's answer repeats it. What only names the task, and what others do, settles
+    nothing.
 
     Args:
         before: the assistant's words to which the exchange replies.

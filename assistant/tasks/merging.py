@@ -32,8 +32,8 @@ _TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a candidate goes: `line` is the index of the line that `text` replaces; None if it is
-    a new line."""
+    """Where a candidate goes: `line` is the index of the line that `text` replaces; None if `text`
+    is a new line."""
 
     text: str
     line: int | None = None
@@ -53,7 +53,7 @@ class Merging:
         return any(own & self._stems(other) for other in others)
 
     def names_same_number(self, text: str, answer: str) -> bool:
-        """Whether an answer repeats a number of a text."""
+        """Whether an answer repeats a number from a text."""
         return any(stem.startswith("#") for stem in self._stems(text) & self._stems(answer))
 
     def repeats(self, answer: str, text: str) -> bool:
@@ -62,7 +62,7 @@ class Merging:
         return bool(own) and own <= self._stems(answer)
 
     def place(self, new: Candidate, lines: Sequence[str]) -> Place | None:
-        """Return where a candidate goes; None if the lines say so already.
+        """Return where a candidate goes; None if the lines already say it.
 
         Args:
             lines: oldest first.
@@ -97,7 +97,7 @@ class Merging:
 
     def _corrected(self, new: Candidate, lines: Sequence[str]) -> int | None:
         """Return the index of the line that a correction refers to: the one that has most in common
-        with it or, of several, the newest."""
+        with it; if there are several, the newest of them."""
         about, stems = subjects(new.text), self._stems(new.text)
         found: list[tuple[int, int, int]] = []
         for at, line in enumerate(lines):
@@ -114,8 +114,8 @@ class Merging:
         return counted[-1] if number and not about and counted else None
 
     def _changed(self, text: str, lines: Sequence[str]) -> int | None:
-        """Return the index of the line whose value a text changes without saying that it corrects
-        anything."""
+        """Return the index of the line whose value a text changes, although the text doesn't say
+        that it corrects anything."""
         frame = _frame(text)
         about, stems = subjects(text) & VALUES, self._stems(text)
         for at in reversed(range(len(lines))):

@@ -1,5 +1,5 @@
-"""The forms in which English speakers settle something. The groups `rest` and `what` contain what
-is settled, in their own words."""
+"""Patterns for the phrases with which English speakers settle something. The groups `rest` and
+`what` contain what is settled, in the speaker's words."""
 
 import re
 
@@ -88,13 +88,13 @@ PLAIN = _pattern(
 OUGHT = _pattern(
     _WE, r" (?:should|ought to|had better|must)(?: also| really)? (?P<rest>(?!", _NO_PLAN, r").+)"
 )
-"""What the user thinks is to be done: "I should bring copies"."""
+"""What the user thinks should be done: "I should bring copies"."""
 FRONTED = _pattern(
     r"(?P<rest>(?:the|our|my|all the) [\w' -]{2,30}? (?:we|i) (?:get|take|sell|buy|bring|keep"
     r"|book|rent"
     r"|move|leave|pick up|make|order|need|want|do|paint|use|store)\b.*)",
 )
-"""Objects that stand first: "the fridge I sell"."""
+"""Clauses that begin with the object: "the fridge I sell"."""
 HAVE = _pattern(
     r"(?P<rest>",
     _WE,
@@ -128,7 +128,7 @@ PERSON = _pattern(
     rf"|his \w+|her \w+|their \w+)|{_NAME})(?:'s)?\b",
     case=True,
 )
-"""Matches another person, or what belongs to one, as the subject of a clause."""
+"""Matches the subject of a clause if it is another person, or something that belongs to one."""
 PERSON_ONLY = _pattern(rf"(?:my|our|his|her) {_KIN}$")
 ABSENT = _pattern(
     r"(?:\w+|(?:my|our) \w+)(?:'s| is| are)?(?: not coming| can't (?:come|make it)| won't (?:come"
@@ -208,7 +208,7 @@ TOPIC = _pattern(
     r"|decorations?"
     r"|money|next|anyway|transport|what else|the rest|now)$",
 )
-"""Matches what only names what is talked about next."""
+"""Matches words that only name the next topic of the conversation."""
 FINITE = _pattern(
     r"\b(?:is|are|was|were|will|has|have|can|can't|won't|don't|doesn't|didn't|wants|needs|likes"
     r"|loves"
@@ -219,7 +219,7 @@ WHO = _pattern(r"\b(?:who|whom|whose|anyone|anybody|everyone|people|guests?)\b")
 LET_ANYTHING = _pattern(r"(?:let's|lets|let us|let me)\b")
 RATHER_NOT = _pattern(r"not (?P<what>.+)")
 ONLY_POINTS = _pattern(r"\w+ (?:it|them|that|those)(?: \w+)?$")
-"""Matches a verb with an object that only points back: "make it myself"."""
+"""Matches a verb whose object is only a pronoun: "make it myself"."""
 OPPOSES = _pattern(r"^no\W*$|^(?:oh |well |nah )*no(?: then)?$")
 """Matches a "no" that answers the assistant."""
 INSTEAD = _pattern(r"\binstead$")

@@ -44,7 +44,7 @@ _STATED = _endings(
     r"(?: (?:well|too|there|instead|for (?:you|that)))?",
     r"(?:then |perhaps |maybe )?(?:you|we) (?:could|can|might)(?: also)? (?P<what>.+)",
 )
-"""Match statements that count as proposals if the user takes them up: "let's do that"."""
+"""Match statements that count as proposals if the user accepts them: "let's do that"."""
 _TAKES_UP = re.compile(
     r"\b(?:let's do (?:that|it|this)|we'll do that|good idea|great idea|i like (?:that|it)"
     r"|go for it"
@@ -58,7 +58,7 @@ _OPEN = re.compile(
     r"|continue|find|search|list|hear|know|help|tell|plan|decide|choose|add|narrow|focus)\b",
     re.IGNORECASE,
 )
-"""Matches what doesn't name one thing that a yes could settle."""
+"""Matches an open proposal, which doesn't name a single thing that a yes could settle."""
 _YES = re.compile(
     r"(?:(?:oh|ooh|well|um|uh|hm+|ah)\W+)*(?:yes|yeah|yep|yup|sure(?: thing)?|okay|ok"
     r"|(?:perfect|great|lovely|fine|excellent|brilliant|wonderful)(?=\s*(?:[,.!;:–—]|$))"
@@ -80,7 +80,8 @@ _BREAK = re.compile(r"[\s,.;:!–—-]+")
 
 
 class Proposed(NamedTuple):
-    """What an answer proposes. `plans` is whether the words alone show that it is for a plan."""
+    """What an answer proposes. `plans` is whether the words alone show that the proposal is about a
+    plan."""
 
     what: str
     plans: bool
@@ -90,7 +91,8 @@ def proposed(answer: str, said: str = "") -> Proposed | None:
     """Return the one thing that the end of an answer proposes; None if there is none.
 
     Args:
-        said: the user's reply. If it takes something up, a statement may also be a proposal.
+        said: the user's reply. If it accepts something ("let's do that"), a statement may also be a
+            proposal.
 
     >>> proposed("It's quieter then. Shall we say Tuesday?")
     Proposed(what='Tuesday', plans=True)
@@ -120,8 +122,7 @@ def stated(answer: str) -> str:
 
 
 def agreement(said: str) -> tuple[bool | None, str]:
-    """Return whether an utterance begins with a yes or a no, and what follows. None stands for
-    neither.
+    """Return whether an utterance begins with a yes or a no, and what follows. None means neither.
 
     >>> agreement("Yes, but in the evening.")
     (True, 'but in the evening.')

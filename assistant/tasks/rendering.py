@@ -16,7 +16,7 @@ from assistant.tasks.titles import topic
 MOST = 12
 """Maximum number of lines in the block."""
 MOST_TOKENS = 120
-"""Maximum number of tokens of the block, by an estimate that is rather too high."""
+"""Maximum number of tokens of the block, by an estimate that tends to be too high."""
 LONGEST_NAME = 80
 LONGEST_LINE = 80
 READ = 8
@@ -32,8 +32,8 @@ def block(task: Task) -> str:
     """Return what the model is told about a task. New lines come last, so that the text before them
     doesn't change and stays in the model's cache.
 
-    If there is no room for all lines, those that name no day, amount or other frequent subject are
-    left out first, the oldest first.
+    If there is no room for all lines, some are left out: first those that name no day, amount or
+    other common subject, and of these, the oldest first.
     """
     head = f"You are working on a task with the user: {_cut(task.name, LONGEST_NAME)}."
     texts = [_cut(each.shown, LONGEST_LINE) for each in task.lines]
@@ -48,8 +48,8 @@ def block(task: Task) -> str:
 
 
 def tokens(text: str) -> float:
-    """Estimate how many tokens a model needs for a text, rather too many than too few: one for
-    every three letters or spaces, and one for every other character."""
+    """Estimate the number of tokens of a text for a model. The estimate tends to be too high: one
+    for every three letters or spaces, and one for every other character."""
     plain = sum(each == " " or (each.isascii() and each.isalpha()) for each in text)
     return plain / 3 + (len(text) - plain)
 

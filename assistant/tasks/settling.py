@@ -2,7 +2,8 @@
 
 What is only considered, asked, reported or said of other people settles nothing. The assistant's
 words only show what a "yes" or a "no" refers to, and which of the user's words were understood as
-settled. They are never taken themselves, except as what the user has agreed to.
+settled. The assistant's words never become a line themselves, except for what the user has agreed
+to.
 """
 
 import re
@@ -20,7 +21,7 @@ from assistant.tasks.proposals import agreement, asks, proposed
 from assistant.tasks.subjects import names_part, other_end, subjects
 
 MOST_WORDS = 14
-"""Number of words from which a line is cut at the border of a clause."""
+"""A line with more words than this is cut between two clauses."""
 LONGEST = 24
 """Maximum number of words of a line."""
 LONGEST_ANSWER = 12
@@ -34,12 +35,12 @@ MOST = 6
 class Candidate:
     """Something that the user's words may settle.
 
-    `certain` is set if its form alone shows that it does. `ours` is set if it probably does, unless
-    it is about something other than the task: "we need a cot". `corrects` is set if the words say
-    that they replace something earlier. `drops` is set if they take something back. `others` is set
-    if they say what somebody else does. `bare` is set if they have no verb and answer no question.
-    `offered` is set if they are the assistant's, and may have nothing to do with a plan: "Would you
-    like a joke?"
+    `certain` is set if the form of the words alone shows that they settle it. `ours` is set if they
+    probably do, unless they are about something other than the task: "we need a cot". `corrects` is
+    set if they say that they replace something earlier. `drops` is set if they take something back.
+    `others` is set if they say what somebody else does. `bare` is set if they have no verb and
+    answer no question. `offered` is set if the words are the assistant's, and may have nothing to
+    do with a plan: "Would you like a joke?"
     """
 
     text: str
@@ -76,7 +77,7 @@ def candidates(said: str, before: str = "") -> list[Candidate]:
 
 
 def _hesitates(said: str, found: Sequence[Candidate]) -> bool:
-    """Whether a yes is followed by a question or a doubt, and by no plan of its own."""
+    """Whether a yes is followed by a question or a doubt, but not by a plan."""
     parts = list(clauses(said))
     doubts = any(not part or any(each.doubtful for each in part) for part in parts)
     return doubts and not any(each.certain for each in found)
@@ -88,7 +89,7 @@ def _says(text: str, other: str) -> bool:
 
 
 def _last_words(found: Iterator[Candidate]) -> list[Candidate]:
-    """Leave out what the same utterance corrects: "Half six. No, we start at seven"."""
+    """Leave out what is corrected within the same utterance: "Half six. No, we start at seven"."""
     kept: list[Candidate] = []
     for each in found:
         own = [one for one in kept if not (one.others or one.drops)]
@@ -164,7 +165,8 @@ def _continues(clause: Clause, open_: Candidate) -> bool:
 
 
 def _opposes(clause: Clause, open_: Candidate) -> bool:
-    """Whether a clause names the value that another replaces: "forty boxes, not thirty"."""
+    """Whether a clause names the value that the clause before it replaces: "forty boxes, not
+    thirty"."""
     found = p.RATHER_NOT.match(clause.text)
     if found is None:
         return False
@@ -173,7 +175,7 @@ def _opposes(clause: Clause, open_: Candidate) -> bool:
 
 
 def _is_part(new: Candidate, clause: Clause) -> bool:
-    """Whether what a clause settles is only a part of a sentence: it has no verb."""
+    """Whether what a clause settles is only a part of a sentence, without a verb."""
     return new.text == clause.text and not new.drops
 
 
@@ -271,7 +273,8 @@ def _made(
     others: bool = False,
     bare: bool = False,
 ) -> Candidate | None:
-    """Return a candidate in the user's own words; None if they name nothing or leave it open."""
+    """Return a candidate in the user's own words; None if the words name nothing, or leave a choice
+    open."""
     words = " ".join(text.split()).strip(" ,.;:!")
     plain = _trimmed(words)
     if not plain or p.POINTS.fullmatch(plain) or re.search(r"\bor\b", plain, re.IGNORECASE):
@@ -282,7 +285,7 @@ def _made(
 
 
 def _lowered(words: str) -> str:
-    """Return words that may have begun a sentence as they stand inside of one."""
+    """Return words, which may have begun a sentence, as they are written inside a sentence."""
     first = words.split(" ", 1)[0]
     plain = first.lower().rstrip(",").partition("'")[0]
     known = plain in words_of("second_person", "function") or plain in numbers() or plain == "we"
@@ -290,7 +293,8 @@ def _lowered(words: str) -> str:
 
 
 def _trimmed(words: str) -> str:
-    """Return a line without what only ends the sentence, cut between two clauses if it is long."""
+    """Return a line without words that only end a sentence. A long line is cut between two
+    clauses."""
     while (bare := p.TRAILING.sub("", words)) != words:
         words = bare
     return p.CUTS.split(words)[0].rstrip(" ,") if len(words.split()) > MOST_WORDS else words

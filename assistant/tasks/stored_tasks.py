@@ -16,8 +16,8 @@ from assistant.tasks.task import line_of, tasks_of
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opening a task has changed: the task's id if it is new, otherwise empty, and the moments
-    that changed tasks contained before, by id."""
+    """What opening a task has changed: the id of the task if it is new, otherwise empty; and for
+    each changed task, by its id, the moments that it contained before."""
 
     new: str
     before: Mapping[str, Mapping[str, Any]]
@@ -28,7 +28,7 @@ class StoredTasks:
     StoreError. Tasks and lines may be gone at any time.
 
     A task's content is {"name", "opened", "used_at", "closed_at", "asked_at", "read"}, of which the
-    last three may be missing. That of a line is {"text", "said_at", "exchange"}. Times are in
+    last three may be missing. A line's content is {"text", "said_at", "exchange"}. Times are in
     microseconds.
     """
 
@@ -39,7 +39,7 @@ class StoredTasks:
         self._changing = threading.Lock()
 
     def open(self, name: str) -> Opening:
-        """Open a new task. The one that was open is closed."""
+        """Open a new task, and close the one that was open."""
         with self._changing:
             before = self._close_others("")
             now = microseconds(self._now())
@@ -47,7 +47,7 @@ class StoredTasks:
         return Opening(new.id, before)
 
     def resume(self, key: str) -> Opening | None:
-        """Open a task again. The one that was open is closed. Return None if it is gone."""
+        """Open a task again, and close the one that was open. Return None if the task is gone."""
         with self._changing:
             entry = self._store.get(key)
             if entry is None:
@@ -58,8 +58,8 @@ class StoredTasks:
         return Opening("", before)
 
     def take_back(self, opening: Opening) -> bool:
-        """Undo `open` or `resume`. A new task about which something was settled meanwhile stays.
-        Return whether anything has changed."""
+        """Undo `open` or `resume`. A new task is kept if something has been settled about it
+        meanwhile. Return whether anything has changed."""
         with self._changing:
             if opening.new:
                 if self._store.entries(EntryKind.LINE, opening.new):
@@ -112,8 +112,8 @@ class StoredTasks:
     # -- inside ---------------------------------------------------------------------------------
 
     def _close_others(self, key: str) -> dict[str, Mapping[str, Any]]:
-        """Close the open task, unless it is this one. Return the moments that it contained
-        before."""
+        """Close the open task, unless it is the one with this id. Return the moments that it
+        contained before."""
         open_ = [
             each
             for each in self._store.entries(EntryKind.TASK)
@@ -134,7 +134,8 @@ class StoredTasks:
 
 
 def _moments(entry: Entry) -> dict[str, Any]:
-    """Return the moments of a task; None for one that is missing. They contain no words."""
+    """Return a task's moments, with None for each that is missing. They contain nothing that was
+    said."""
     return {
         name: entry.content.get(name) for name in ("opened", "used_at", "closed_at", "asked_at")
     }

@@ -1,4 +1,4 @@
-"""Finds out what a line is about: the day, the budget, the way to travel. English only."""
+"""Finds out what a line is about: the day, the budget, the means of transport. English only."""
 
 import re
 from functools import cache
@@ -73,7 +73,8 @@ VALUES = frozenset({"day", "time", "budget", "length", "people"})
 
 
 def subjects(text: str) -> frozenset[str]:
-    """Return what a line is about; empty if it is nothing that many tasks have."""
+    """Return what a line is about; empty if it is about none of the subjects that are common to
+    many tasks."""
     return frozenset(name for name, each in _patterns().items() if each.search(text)) - {"money"}
 
 
@@ -83,8 +84,8 @@ def names_part(text: str) -> bool:
 
 
 def span_of(subject: str, text: str) -> tuple[int, int] | None:
-    """Return the range [start, end) of the only words of a text that are about a subject; None if
-    there are none, or several."""
+    """Return the range [start, end) of the words in a text that are about a subject; None if there
+    are none, or if there are several such places."""
     pattern = _patterns()["money" if subject == "budget" else subject]
     found = [each.span() for each in pattern.finditer(text)]
     return found[0] if len(found) == 1 else None

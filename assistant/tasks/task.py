@@ -20,7 +20,7 @@ _WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 
 
 class Row(Protocol):
-    """An entry of the store, or of an event that tells what is in the store."""
+    """An entry as the store returns it, or as an event about the store contains it."""
 
     @property
     def id(self) -> str: ...
@@ -50,7 +50,7 @@ class Line:
     @property
     def shown(self) -> str:
         """The text in a form that stays true on later days: "tomorrow" becomes a date. A weekday
-        stays as it is: it is often one of the days that are planned, and not the next one."""
+        stays as it is: it often means one of the days of the plan, and not the next such day."""
         if _WEEKDAY.search(self.text):
             return self.text
         return with_absolute_dates(self.text, self.day) or self.text
@@ -80,11 +80,12 @@ class Task:
         return self.closed is None and now - self.used < IDLE
 
     def unfinished(self, now: datetime) -> bool:
-        """Whether it was closed without asking the user what to do with what is settled."""
+        """Whether it was closed without asking the user what to do with what was settled."""
         return not self.is_open(now) and self.asked is None and bool(self.lines)
 
     def over(self, now: datetime) -> bool:
-        """Whether it has been kept for long enough. What the user was not asked about is kept."""
+        """Whether it has been kept for long enough. A task that the user has not been asked about
+        is kept."""
         if self.is_open(now) or self.unfinished(now):
             return False
         since = max(each for each in (self.used, self.closed, self.asked) if each is not None)
@@ -97,7 +98,8 @@ def task_is_open(content: Mapping[str, Any], now: datetime) -> bool:
 
 
 def tasks_of(tasks: Iterable[Row], lines: Iterable[Row]) -> list[Task]:
-    """Return the tasks, the one used last at the end, with their lines, oldest first."""
+    """Return the tasks with their lines. The task that was used last comes last. Lines are oldest
+    first."""
     every = sorted(lines, key=lambda each: int(each.content["said_at"]))
     found = [_task(each, [line for line in every if line.parent == each.id]) for each in tasks]
     return sorted(found, key=lambda each: each.used)

@@ -36,8 +36,8 @@ _THING = re.compile(r"(?:the|a|an|my|our|his|her|their|this|that|some|\w+'s|\d+)
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A task's name in the second person. `do` and `doing` are a verb phrase in two forms: "plan
-    your party", "planning your party". `what` is what it is about: "your party"."""
+    """A task's name in the second person. `do` and `doing` are two forms of a verb phrase: "plan
+    your party", "planning your party". `what` is what the task is about: "your party"."""
 
     do: str
     doing: str
@@ -74,7 +74,8 @@ def topic(name: str) -> str:
 
 
 def called(name: str, tasks: Sequence[Task], lexicon: TextAnalyzer) -> Task | None:
-    """Return the task that a name means: the one used last that has all its content words."""
+    """Return the task that a name means: of the tasks whose names contain all content words of that
+    name, the one that was used last."""
     wanted = lexicon.content_and_numbers(topic(name))
     for task in reversed(tasks):
         have = lexicon.content_and_numbers(topic(task.name))

@@ -1,7 +1,7 @@
 """Tools of other programs: MCP servers that the user has named in the settings.
 
-What a server says (names, descriptions, results) is data of a stranger. It is bounded and cleaned
-here, and is never part of the conversation's prompt or of a memory.
+What a server says (names, descriptions, results) is untrusted data. It is limited in length and
+cleaned here, and is never part of the conversation's prompt or of a memory.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,7 @@
 """Sends a call to a tool server, and reads what it answers.
 
-What is sent may be done. An error must not let the user believe that it was not.
+Once a call has been sent, the tool may have done what it asks. An error must not make the user
+believe that nothing was done.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ async def send_call(
     arguments: Mapping[str, Value | list[str]],
     is_lost: Callable[[], bool],
 ) -> ToolResult:
-    """Send a call, and wait for its result without a limit of time.
+    """Send a call, and wait for its result without a time limit.
 
     Args:
         is_lost: whether the connection is lost.
@@ -48,15 +49,15 @@ async def send_call(
         if error.code in _unclear():
             raise _not_understood(tool) from error
         return ToolResult(one_line(error.message, LONGEST_DESCRIPTION), failed=True)
-    except Exception as error:  # what the server answers is no result
+    except Exception as error:  # what the server answers is not a result
         raise _not_understood(tool) from error
     texts = [each.text for each in answer.content if each.type == "text"]
     return read_result(texts, answer.structured_content, failed=bool(answer.is_error))
 
 
 def _unclear() -> set[int]:
-    """Return the codes of errors after which a tool may have done something. The library itself
-    sets most of them, if it gets no answer or one that it can't read."""
+    """Return the codes of errors after which a tool may have done something. Most of them are set
+    by the library itself, if it gets no answer or an unreadable one."""
     from mcp import types
 
     return {

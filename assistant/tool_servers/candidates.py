@@ -1,8 +1,8 @@
 """Finds the tools that an utterance may ask for, by meaning.
 
-The utterance's vector is compared with the vectors of what each tool is called and does. This takes
-microseconds. What comes out are only candidates: whether one of them is really asked for is decided
-by the language model, and checked.
+The utterance's vector is compared with the vector of each tool's name and description. This takes
+microseconds. The results are only candidates: the language model decides whether the user really
+asks for one of them, and its decision is checked.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ class ToolIndex:
 
 
 def described(tool: Tool) -> str:
-    """Return the text with which utterances are compared: what the tool is called and does.
+    """Return the text with which utterances are compared: the tool's name and description.
 
     >>> described(Tool("git", "git_create_branch", "Creates a branch. Needs a repository."))
     'create branch: Creates a branch'

@@ -1,8 +1,8 @@
 """Runs a tool server as a child process, and carries messages over its pipes.
 
-The MCP library has a transport of its own. This one exists for what that one doesn't do: messages
-are bounded, the server's error output never contains what the user says, and the server ends even
-if the assistant is killed.
+The MCP library has a transport of its own. This module does what that transport doesn't: the length
+of messages is limited, what the user says never gets into the log by way of the server's error
+output, and the server ends even if the assistant is killed.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 LONGEST_MESSAGE = 1 << 20
 """Maximum number of bytes of a message. A server that sends a longer one is ended."""
 MOST_RUBBISH = 100
-"""Number of lines that are no messages after which a server is ended. A few are common: some
-programs greet on their standard output."""
+"""Number of lines that are not messages after which a server is ended. A few are common: some
+programs print a greeting to their standard output."""
 STOP_S = 1.5
-"""Seconds that a server has to end by itself after its input was closed."""
+"""Seconds that a server has for ending by itself after its input was closed."""
 LOGGED_LINES = 20
 LONGEST_LOGGED = 300
 INHERITED = (
@@ -62,7 +62,7 @@ class ChildProcess:
         self.complaint = ""
         """The last line of its error output before `keep_quiet`."""
         self.ended = asyncio.Event()
-        """Set when the server has ended, or said what can't be understood."""
+        """Set when the server has ended, or has sent something that can't be understood."""
 
     @property
     def pid(self) -> int | None:
@@ -100,8 +100,8 @@ class ChildProcess:
                 stream.close()
 
     async def _started(self) -> asyncio.subprocess.Process:
-        """Start the process. Not interrupted by a cancellation, because asyncio would then lose
-        it."""
+        """Start the process. A cancellation doesn't interrupt this, because asyncio would then lose
+        the process."""
         starting = asyncio.ensure_future(self._start())
         try:
             return await asyncio.shield(starting)
@@ -184,7 +184,7 @@ class ChildProcess:
         while True:
             try:
                 line = await process.stderr.readline()
-            except ValueError:  # a line that is too long, which has been discarded
+            except ValueError:  # a line that was too long, and has been discarded
                 continue
             if not line:
                 return
@@ -197,8 +197,8 @@ class ChildProcess:
     async def _stop(
         self, process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Task[None]]
     ) -> None:
-        """End the server: close its input, and kill it, with all that it has started, if it doesn't
-        end."""
+        """End the server: close its input, wait for it to end, and kill whatever still runs of it
+        and of the processes that it has started."""
         assert process.stdin is not None
         process.stdin.close()
         with contextlib.suppress(TimeoutError):
@@ -214,7 +214,7 @@ class ChildProcess:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        # Nothing public closes the pipes of a process that has written more than was read.
+        # No public method closes the pipes of a process whose output has not been read completely.
         process._transport.close()  # type: ignore[attr-defined]
         await process.wait()
 

@@ -25,18 +25,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_S = 30.0
-"""Seconds that a server has to start. It is long, because some download their parts first."""
+"""Seconds that a server has for starting. This is long because some servers first download parts of
+themselves."""
 LIST_S = 10.0
 RELIST_S = 5.0
-"""Seconds after which the list is read again at the earliest, however often a server reports
+"""Minimum number of seconds between two readings of the list, however often a server reports
 changes."""
 RESTART_S = 60.0
-"""Seconds after which a program that has ended is started again, once, or a server at an address is
-looked for again."""
+"""Seconds after which a program that has ended is started again (once only), or another attempt is
+made to connect to a server at an address."""
 RECONNECT_S = 5.0
-"""Seconds after which a server at an address may also be looked for again to call a tool."""
+"""Minimum number of seconds between such attempts if a tool is to be called."""
 MOST_LATE = 2
-"""Number of calls in a row without an answer after which a server counts as hanging, and ends."""
+"""Number of calls in a row without an answer after which a server counts as hanging, and is
+ended."""
 MOST_TOOLS = 64
 MOST_PAGES = 20
 
@@ -79,12 +81,12 @@ class Connection:
         self._client: Client | None = None
         self._server: ChildProcess | LocalServer | None = None
         self._tried = float("-inf")
-        """The loop's time when the server was last looked for."""
+        """The loop's time when starting or connecting was last attempted."""
         self._wanted = asyncio.Event()
-        """Set to look for the server now."""
+        """Set to connect to the server now."""
         self._late = 0
         self._calls = 0
-        """Number of calls that were sent, and not answered yet."""
+        """Number of calls that were sent and have not been answered yet."""
         self._broken = asyncio.Event()
         self._relist = asyncio.Event()
         self.settled = asyncio.Event()
@@ -96,7 +98,8 @@ class Connection:
 
     async def run(self) -> None:
         """Keep the server running until this is cancelled. If a program ends by itself, it is
-        started again once, after a while. A server at an address is looked for again and again."""
+        started again once, after a while. A connection to a server at an address is attempted again
+        and again."""
         await self._attempt()
         if self._settings.url is None:
             await asyncio.sleep(self._restart_s)
@@ -122,7 +125,7 @@ class Connection:
             self.problem = error
         except Exception as error:  # whatever a server or the library does, the session goes on
             task = asyncio.current_task()
-            if task is not None and task.cancelling():  # the library raised it in place of that
+            if task is not None and task.cancelling():  # raised instead of the cancellation
                 raise asyncio.CancelledError from error
             logger.exception("the tool server %s failed", self.name)
             self.problem = ToolServerDown(f"The tool server {self.name} doesn't work.")
@@ -130,7 +133,7 @@ class Connection:
         was_ready = self.state is ServerState.READY
         self.state = ServerState.DOWN
         if self._settings.url is None or not was_ready:
-            self._update(())  # a server that was only restarted offers them still
+            self._update(())  # a server that was only restarted still offers them
         if not was_ready:
             self.settled.set()
         if str(self.problem) != str(before):
@@ -176,11 +179,11 @@ class Connection:
         return self._has_ended() or self.state is not ServerState.READY
 
     async def _is_there(self) -> bool:
-        """Ask a server at an address for its tools. If it was restarted, it may have others, or not
-        know this connection.
+        """Ask a server at an address for its tools. If it was restarted, it may have other tools,
+        or may not know this connection.
 
         Raises:
-            ToolServerDown: it doesn't say, but other calls may still be answered.
+            ToolServerDown: it doesn't answer, but may still answer other calls.
         """
         if self._client is None or self._server is None or self._server.ended.is_set():
             return False
@@ -197,10 +200,10 @@ class Connection:
         return True
 
     async def _reconnect(self) -> None:
-        """Look for a server at an address now.
+        """Connect to a server at an address now.
 
         Raises:
-            ToolServerDown: it was looked for just now.
+            ToolServerDown: the last attempt was just now.
         """
         if asyncio.get_running_loop().time() - self._tried < self._reconnect_s:
             raise self._gone()
@@ -271,7 +274,8 @@ class Connection:
         return self._server
 
     async def _serve(self, client: "Client") -> ToolError:
-        """Keep the list of tools up to date until the server has ended or hangs. Return which."""
+        """Keep the list of tools up to date until the server has ended or hangs. Return an error
+        that says which."""
         self.state, self.problem = ServerState.READY, None
         self.settled.set()
         watching = asyncio.create_task(self._listen(client))
@@ -283,7 +287,7 @@ class Connection:
                 await self._is_over(within_s=RELIST_S)  # a change in the meantime is not lost
         except TimeoutError:
             self._broken.set()
-        except Exception:  # it has answered what is no list
+        except Exception:  # the answer is not a list
             logger.exception("the tools of %s can't be listed", self.name)
             return ToolServerDown(f"The tool server {self.name} doesn't say which tools it has.")
         finally:
@@ -294,8 +298,8 @@ class Connection:
         return self._gone()
 
     async def _is_over(self, *others: asyncio.Event, within_s: float | None = None) -> bool:
-        """Wait until the server ends or hangs, another event happens, or the time is over. Return
-        whether it is over with the server."""
+        """Wait until the server ends or hangs, another event happens, or the time is up. Return
+        whether the server has ended or hangs."""
         assert self._server is not None
         events = [self._broken, self._server.ended, *others]
         waiting = [asyncio.create_task(each.wait()) for each in events]

@@ -1,13 +1,14 @@
-"""Runs a tool server, and ends it when the assistant has ended, however that happened.
+"""Runs a tool server, and ends it once the assistant has ended, for whatever reason.
 
     python -I -S guard.py LIFELINE COMMAND [ARGUMENT…]
 
 starts the command with this process's input and output. LIFELINE is the number of a descriptor from
-which nothing is ever read: it closes when the assistant's process ends, even if that was killed.
-Most servers then end by themselves, because their input closes, too. Those that don't, and all
-processes that they have started, are killed.
+which nothing is ever read: it closes when the assistant's process ends, even if that process was
+killed. Most servers then end by themselves, because their input closes, too. Servers that don't,
+and all processes that they have started, are killed.
 
-Uses nothing but the standard library, and imports nothing of this project: each server has one.
+Uses only the standard library, and imports nothing of this project, because one such process runs
+for each server.
 """
 
 import os
@@ -18,7 +19,7 @@ import threading
 import time
 
 GRACE_S = 1.0
-"""Seconds that the server has to end by itself."""
+"""Seconds that the server has for ending by itself."""
 
 
 def _follow(lifeline: int) -> None:

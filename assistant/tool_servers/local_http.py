@@ -21,11 +21,11 @@ READ_S = 600.0
 """Seconds between two parts of an answer. It is longer than any tool may take; the calls themselves
 have deadlines of their own."""
 EVENTS = "text/event-stream"
-"""The type of answers that go on for long. The library bounds each of their messages."""
+"""The type of answers that are streams. The library limits the length of their messages."""
 
 
 class LocalServer:
-    """The way to a tool server on this machine. It belongs to one event loop.
+    """The connection to a tool server on this machine. It belongs to one event loop.
 
     Args:
         name: the server's name, for the log.
@@ -35,7 +35,8 @@ class LocalServer:
         self._name = name
         self._url = url
         self.ended = asyncio.Event()
-        """Set when the server can't be reached any more, or said what can't be understood."""
+        """Set when the server can't be reached any more, or has sent something that can't be
+        understood."""
 
     @asynccontextmanager
     async def streams(self) -> AsyncGenerator["TransportStreams"]:
@@ -45,7 +46,7 @@ class LocalServer:
         what is said stays here.
         """
         limits = httpx2.Timeout(CONNECT_S, read=READ_S)
-        plain = {"Accept-Encoding": "identity"}  # so that what is received is what is read
+        plain = {"Accept-Encoding": "identity"}  # so that the limit on lengths holds
         async with (
             httpx2.AsyncClient(
                 transport=_Transport(self._fail),
@@ -66,10 +67,11 @@ class LocalServer:
 
 
 class _Transport(httpx2.AsyncHTTPTransport):
-    """Turns what the library doesn't expect into answers that it does expect.
+    """Turns failed connections and compressed answers into answers that the library can handle, and
+    limits the length of answers that are not streams.
 
     Args:
-        fail: called with what is wrong with an answer.
+        fail: called with a description of what is wrong with an answer.
     """
 
     def __init__(self, fail: Callable[[str], object]) -> None:

@@ -35,7 +35,7 @@ class ToolServers:
 
     def __init__(self, settings: Mapping[str, ToolServer]) -> None:
         self.changed: Callable[[], object] = lambda: None
-        """Called when there are other tools than before."""
+        """Called when the set of tools has changed."""
         self._connections = {
             name: Connection(name, each, self._tell) for name, each in settings.items()
         }
@@ -60,7 +60,7 @@ class ToolServers:
             await asyncio.wait(running)
 
     async def settled(self) -> list[ServerReport]:
-        """Wait until every server is ready or down, and say how they are."""
+        """Wait until every server is ready or down, and report their states."""
         for each in self._connections.values():
             await each.settled.wait()
         return [

@@ -1,4 +1,4 @@
-"""What a tool of a server is, as far as it can be used by voice."""
+"""Describes the tools of servers, as far as they can be used by voice."""
 
 import json
 import re
@@ -15,7 +15,7 @@ MOST_PARAMETERS = 12
 """Maximum number of parameters of a tool. Tools that require more can't be used by voice."""
 MOST_CHOICES = 20
 DEEPEST = 4
-"""Maximum depth to which a schema is read. It may refer to itself."""
+"""Maximum depth to which a schema is read. This ends schemas that refer to themselves."""
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 240
 """Maximum number of characters of a description. The rest is cut off."""
@@ -23,8 +23,8 @@ LONGEST_RESULT = 20_000
 """Maximum number of characters of a result. The rest is cut off."""
 LONGEST_PATTERN = 200
 MOST_VARYING = 2
-"""Maximum number of repetitions and groups in a pattern. Each multiplies the ways in which a text
-can match. With more, matching may take long."""
+"""Maximum number of repetitions and groups in a pattern. Each one multiplies the ways in which a
+text can match, so with more of them, matching could take long."""
 
 _NAME = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -48,7 +48,8 @@ class Limits:
 
     Attributes:
         shortest, longest: numbers of characters of a text.
-        pattern: occurs in a text. None if any text will do, or the pattern is not safe to use.
+        pattern: must be found in a text. None if any text will do, or if the pattern is not safe to
+            use.
         least, most: a number's limits.
     """
 
@@ -68,7 +69,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a tool. `choices` are the only values that it takes; empty if it takes any.
-    `limits` are those of a value, or of each of several texts."""
+    `limits` apply to the value or, if it consists of several texts, to each text."""
 
     name: str
     kind: ParameterKind = ParameterKind.TEXT
@@ -103,7 +104,7 @@ class Tool:
 
     @property
     def key(self) -> str:
-        """The name by which the tools of all servers are told apart."""
+        """A name that is unique among the tools of all servers."""
         return f"{self.server}.{self.name}"
 
     @property
@@ -216,8 +217,8 @@ def _parameter(name: object, schema: object, links: object, *, required: bool) -
 
 
 def _resolved(schema: object, links: object, depth: int = DEEPEST) -> Mapping[str, Any] | None:
-    """Return what a schema refers to, without the null that it may also allow. None if there is
-    nothing, or several possibilities."""
+    """Follow a schema's references, and leave out null as an alternative. Return None if no schema,
+    or more than one, is left."""
     schema = _followed(schema, links)
     if not isinstance(schema, Mapping) or not depth:
         return None
@@ -232,8 +233,8 @@ def _resolved(schema: object, links: object, depth: int = DEEPEST) -> Mapping[st
 def _kind(
     schema: Mapping[str, Any] | None, links: object
 ) -> tuple[ParameterKind | None, tuple[str, ...]]:
-    """Return the kind of values that a schema describes, and the only ones that it allows. The kind
-    is None if they can't be said."""
+    """Return the kind of values that a schema describes, and the values if it lists them. The kind
+    is None if the values can't be said."""
     if schema is None:
         return None, ()
     named = schema.get("type")
@@ -254,7 +255,8 @@ def _kind(
 
 
 def _limits(schema: Mapping[str, Any]) -> Limits:
-    """Return what a schema demands. What is no number or pattern in it is left out."""
+    """Return the limits that a schema sets. Limits that are not numbers or usable patterns are left
+    out."""
 
     def number(name: str, default: float) -> float:
         value = schema.get(name)
@@ -270,8 +272,8 @@ def _limits(schema: Mapping[str, Any]) -> Limits:
 
 
 def _safe_pattern(pattern: object) -> re.Pattern[str] | None:
-    """Compile a server's pattern. Return None if it is none, or one that could take very long: the
-    server then has to check the value itself."""
+    """Compile a server's pattern. Return None if it is not a pattern, or if matching it could take
+    very long: the server then has to check the value itself."""
     if not isinstance(pattern, str) or len(pattern) > LONGEST_PATTERN:
         return None
     if _REPEATED_GROUP.search(pattern) or len(_VARYING.findall(pattern)) > MOST_VARYING:

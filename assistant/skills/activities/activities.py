@@ -18,17 +18,19 @@ from assistant.skills.skill import Act, Remark, Reply
 logger = logging.getLogger(__name__)
 
 CATCH_UP_S = 3.0
-"""Seconds that a command waits until what was said before it has been heard."""
+"""Maximum number of seconds that a command waits until the open form or task has heard
+(`Activity.hear`) what was said before."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Activities:
-    """Opens forms and tasks, and has the one that was opened last listen to what is said. Use it
-    only on the event loop.
+    """Opens forms and tasks. What is said is passed on to the one that was opened last. Use it only
+    on the event loop.
 
     Args:
         conversation: returns the session's conversation.
-        quiet: waits until no turn is being answered, nobody speaks, and no sound may be a voice.
+        quiet: waits until no turn is being answered, nobody speaks, and no sound is heard that
+            could be a voice.
         remark: says a remark once it is quiet.
     """
 
@@ -51,8 +53,8 @@ class Activities:
         self.kinds = ABOUT_OPEN | {each.opens for each in activities}
 
     async def load(self) -> None:
-        """Read what an earlier session left open, and hear the exchanges that it stored but had not
-        heard.
+        """Read what an earlier session left open. Queue the exchanges that were stored then, but
+        not heard yet.
 
         Raises:
             StoreError: the state can't be read.
@@ -143,7 +145,8 @@ class Activities:
                         self._remark(partial(self._ask_on, waiting[0]))
 
     async def _catch_up(self) -> None:
-        """Hear what was said before a command, which may be about it; but don't wait for long."""
+        """Hear what was said before a command, because the command may be about it. Don't wait for
+        long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CATCH_UP_S):
                 while self._waiting:

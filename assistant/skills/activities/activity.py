@@ -9,8 +9,8 @@ from assistant.skills.skill import Act, Reply
 
 
 class Activity(Protocol):
-    """Handles the user's forms, or the tasks. At most one of them is open. Use it only on the event
-    loop.
+    """Handles all forms of the user, or all tasks. At most one is open; "it" below is the open one.
+    Use it only on the event loop.
 
     The methods that return a Reply may raise StoreError. `status`, `read_back`, `cancel` and
     `finish` are called only while one is open.
@@ -32,16 +32,16 @@ class Activity(Protocol):
 
     @property
     def heard(self) -> str:
-        """The id of the exchange that it heard last, or empty."""
+        """The id of the last exchange that `hear` took in; empty if there is none."""
 
     def block(self) -> str:
-        """Return what the model is told about the open one: one line or a few, without brackets;
-        empty if none is open. Reads no files. For the sake of the model's cache, text that has not
-        changed stays the same, byte for byte, and comes before text that changes often."""
+        """Return what the model is told about it: one line or a few, without brackets; empty if
+        none is open. Reads no files. For the sake of the model's cache, text that has not changed
+        stays the same, byte for byte, and comes before text that changes often."""
 
     async def takes(self, text: str) -> Act | None:
-        """Return the act that fills in what an utterance says, and replies, if the utterance does
-        nothing else. Return None if the language model should answer. Calling `takes` changes
+        """If an utterance does nothing but give values, return the act that fills them in and
+        replies. Otherwise return None: the language model should answer. Calling `takes` changes
         nothing, because the user may still go on speaking."""
 
     def answered(self, exchange: str, answer: str) -> None:
@@ -49,15 +49,16 @@ class Activity(Protocol):
         the user's next words may reply to it."""
 
     async def hear(self, exchange: Exchange) -> None:
-        """Take in what an exchange that the language model answered says about it.
+        """Take in what an exchange says about it. The exchange was answered by the language model.
 
         Called in the order of the exchanges, while nobody speaks. Cancelled when somebody speaks;
         then called again with the same exchange. So it has to be idempotent."""
 
     async def ask_on(self) -> Reply | None:
-        """Return a question to ask once the model has answered something else. It asks for what is
-        missing next or, if none is open, what to do with one that was left unfinished. None if
-        there is nothing to ask. Changes nothing before the question is heard."""
+        """Return a question to ask once the model has answered something else. If one is open, the
+        question asks for the next missing thing; otherwise, what to do with one that was left
+        unfinished. None if there is nothing to ask. Changes nothing before the question is
+        heard."""
 
     async def open(self, command: Command) -> Reply | None:
         """Open or resume the one that the command names."""

@@ -36,8 +36,7 @@ from assistant.state import StateStore
 logger = logging.getLogger(__name__)
 
 WORKED_ON = timedelta(days=1)
-"""A form that nobody has worked on for longer is set aside. It is resumed when the user asks for
-it."""
+"""If nobody works on a form for longer than this, it is set aside until the user asks for it."""
 MOST_CHOICES = 4
 """Maximum number of forms that are offered by name."""
 NOTHING_TO_UNDO = "There's nothing to undo."
@@ -80,7 +79,7 @@ class FormActivity:
         self._english = english
         self._now = now
         self._current: OpenForm | None = None
-        """The form that was opened last; None if that is closed."""
+        """The form that was opened last; None if it has been closed."""
         self._removed = RemovedEntries(store)
         self._turns = 0
         """Number of utterances that were answered here; used to vary the wording."""

@@ -12,7 +12,7 @@ MOST = 3
 """Maximum number of empty slots that are named."""
 ALL_THERE = "That's everything. Shall I read it back?"
 CLEAR = ("All right.", "Okay.", "Got it.", "Right.")
-"""Said in turn when values were filled in that need not be repeated."""
+"""Said in turn after filling in values that need not be repeated."""
 _REPEATED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
 """Types whose values may have been misheard or misread, and so are repeated."""
 
@@ -35,7 +35,7 @@ def understood(changes: Sequence[PutInSlot], today: date, turn: int) -> str:
     repeated.
 
     Args:
-        turn: any number that grows, so that the wording changes.
+        turn: a number that grows with each utterance; it varies the wording.
     """
     said = [each for each in (_repeated(change, today) for change in changes) if each]
     return " ".join(said) if said else CLEAR[turn % len(CLEAR)]

@@ -1,4 +1,4 @@
-"""The skill that sets alarms, and lists and cancels them."""
+"""The skill that sets, lists and cancels alarms."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,8 +22,8 @@ SHALL_LIST = "Do you want to hear which alarms are set?"
 
 
 class Alarms(Planned):
-    """Sets alarms, once or repeatedly, and lists and cancels them. Off the record they get no
-    names."""
+    """Sets alarms that ring once or repeatedly, lists them, and cancels them. Off the record,
+    alarms get no names."""
 
     kind = EntryKind.ALARM
     sets, lists = CommandKind.ALARM_SET, CommandKind.ALARM_LIST

@@ -20,7 +20,8 @@ async def which(
 
     Args:
         found: what may be meant, likeliest first; at least one.
-        names: what each is called in the question. Those with the same name are meant together.
+        names: what each is called in the question. Those with the same name are offered as one
+            choice.
     """
     alike: dict[str, list[Entry]] = {}
     for name, each in zip(names, found, strict=True):
@@ -37,8 +38,9 @@ async def which(
 def called(
     found: Collection[Entry], said: str, texts: Callable[[Entry], str]
 ) -> tuple[list[Entry], bool]:
-    """Return the entries whose text has all content words of `said`, and True. If there is none,
-    return those that have some of them, and False: the user may mean something else."""
+    """Return the entries whose text contains all content words of `said`, and True. If there are
+    none, return the entries that contain some of the words, and False: the user may mean something
+    else."""
     lexicon = TextAnalyzer("en")
     wanted = lexicon.content_and_numbers(said)
     have = {each.id: lexicon.content_and_numbers(texts(each)) for each in found}

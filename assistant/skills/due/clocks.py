@@ -26,7 +26,7 @@ class Clocks:
 
     Attributes:
         now: the time that the machine shows, in UTC. It may be set.
-        steady: seconds that pass evenly, also while the machine sleeps.
+        steady: a count of seconds that advances evenly, even while the machine sleeps.
         zone: the zone in which the user is at present. None stands for the machine's own.
     """
 

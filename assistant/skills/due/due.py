@@ -40,11 +40,12 @@ class Ringer(Protocol):
     """Rings, and says what for."""
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
-        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return the
-        number of calls of `words` up to the last one whose text was heard; 0 if none was.
+        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return which
+        call of `words`, counted from 1, returned the last text that was heard; 0 if none was heard.
 
         Args:
-            words: called each time right before it is said. None means that it is no longer wanted.
+            words: called right before each time that its text is said. It returns None if nothing
+                is to be said any more.
             insistent: whether to repeat it every few seconds until it is silenced, or a minute has
                 passed.
         """
@@ -64,11 +65,11 @@ class _Known:
 
 
 class DueWatch:
-    """Lets what is due ring, one after the other; what is due at the same time rings together.
+    """Rings what is due, one after the other; what is due at the same time rings together.
 
     An entry counts as rung when its words were heard. That is recorded in the store, so that after
     a restart nothing is lost and nothing rings again. What was due while the assistant was off, or
-    while the machine slept, is told once, in one sentence. Use it only on the event loop.
+    while the machine slept, is reported once, in one sentence. Use it only on the event loop.
 
     Args:
         emit: receives notices of errors.
@@ -89,7 +90,7 @@ class DueWatch:
         self._looked_at = float("-inf")
         """When the watch last looked at the clock, by the steady clock."""
         self._missed: set[str] = set()
-        """Ids of what was due while nobody watched, and has not been told."""
+        """Ids of what was due while nobody watched, and has not been reported yet."""
         self._ringing: tuple[str, ...] = ()
         """Ids of what rings now."""
         self._heard: set[str] = set()
@@ -143,8 +144,8 @@ class DueWatch:
         return bool(await self._last_rung())
 
     async def snooze(self, until: datetime) -> list[Change]:
-        """Let what rings now, or rang last, ring again at `until`. Return no changes if nothing has
-        rung lately. Raises StoreError."""
+        """Snooze what rings now, or else what rang last, until `until`. Return no changes if
+        nothing has rung lately. Raises StoreError."""
         keys = await self._last_rung()
         self._ringer.silence()
         return await self.entries.change(keys, lambda each: snoozed(each.content, until))
@@ -161,7 +162,8 @@ class DueWatch:
         )
 
     async def _read(self) -> None:
-        """Read all entries. If they change meanwhile, the change is already known."""
+        """Read all entries. If they change meanwhile, discard what was read: `watch` has taken over
+        the newer state."""
         changes = self._changes
         found = await self.entries.all(*DUE_KINDS)
         known = await asyncio.to_thread(
@@ -193,7 +195,7 @@ class DueWatch:
             self._missed |= {key for key, each in self._due().items() if each.at <= late}
 
     async def _ring(self) -> set[str]:
-        """Ring what is due, and what becomes due meanwhile. What was missed is told separately.
+        """Ring what is due, and what becomes due meanwhile. What was missed is reported separately.
         Return the ids of what was not heard, although it is still wanted."""
         first = self._due()
         late = not self._missed.isdisjoint(first)
@@ -253,10 +255,10 @@ class DueWatch:
             await self.entries.clear_away(over)
 
     def _next_s(self, most_s: float, without: Collection[str] = ()) -> float:
-        """Return the seconds until the next one is due, but not more than `most_s`.
+        """Return the seconds until the next entry is due, but at most `most_s`.
 
         Args:
-            without: ids of those that don't count.
+            without: ids of entries that don't count.
         """
         now = self._clocks.now()
         due = (each.at for key, each in self._known.items() if key not in without)

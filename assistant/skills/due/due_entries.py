@@ -13,12 +13,13 @@ The keys of their contents are:
                local        when it is due otherwise: local time without a zone, in ISO format
                repeat       the repetition (`Repeat.as_json`); missing if there is none
                since        only occurrences after this moment count; only with `repeat`
-    all        rang_at      when it was last told to the user; missing before
+    all        rang_at      when it was last told to the user; missing if never
                snoozed_until  when it rings again; missing otherwise
 
-Moments are microseconds since 1970 in UTC. `local` follows the clock and the zone as they are when
-it is due, and so does `since`. All others count real time: they are shifted when the clock is set.
-What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it can be snoozed.
+Moments are microseconds since 1970 in UTC. `local` and `since` follow the clock and the zone that
+are in effect when the entry is due. All other moments measure elapsed time: when the clock is set,
+they are shifted. An entry that doesn't repeat is over once it has rung. It is kept for `SNOOZABLE`,
+so that it can be snoozed.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
 SNOOZABLE = timedelta(minutes=10)
 """How long something can be snoozed after it rang."""
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
-"""Keys of moments that count real time."""
+"""Keys of moments that measure elapsed time, and are shifted when the clock is set."""
 SET_S = 1.0
 """If the difference between the clock and the steady clock changes by this many seconds, the clock
 has been set."""
@@ -80,8 +81,9 @@ def rung(content: Content, now: datetime) -> Content:
 
 
 def shifted(content: Content, by: timedelta, now: datetime) -> Content:
-    """Return the content after the clock was set forward by `by`, to `now`. If a repeating entry is
-    to count only times long after `now`, the clock was wrong before, so it counts from `now` on."""
+    """Return the content after the clock was set forward by `by`, to `now`. If the `since` of a
+    repeating entry is now far in the future, the clock was wrong when `since` was stored, so
+    `since` becomes `now`."""
     more = by // timedelta(microseconds=1)
     moved = {key: content[key] + more for key in SHIFTED & content.keys()}
     if "since" in content and time_of(content["since"]) - now > _DAY:
@@ -90,9 +92,9 @@ def shifted(content: Content, by: timedelta, now: datetime) -> Content:
 
 
 def resumed(content: Content, now: datetime, zone: tzinfo | None) -> Content | None:
-    """Return the content of an entry that was off and is on again: as it was, unless its time has
-    passed. In that case, only the later times of a repeating entry count; for any other, return
-    None."""
+    """Return the content of an entry that is switched on again. It is unchanged unless its time has
+    passed. In that case, a repeating entry rings only at later times, and for any other entry,
+    return None."""
     if (due_at(content, zone) or NEVER) > now:
         return content
     if "repeat" not in content:
@@ -118,7 +120,8 @@ class DueEntries:
         self._changing = threading.Lock()
         """Held from reading an entry until it is changed."""
         self._offset: timedelta | None = None
-        """The difference of the two clocks that the entries are based on."""
+        """The difference between the two clocks when the moments of the entries were last
+        shifted."""
 
     def due_at(self, content: Content) -> datetime | None:
         return due_at(content, self.clocks.zone())
@@ -138,7 +141,7 @@ class DueEntries:
         return sorted(pending, key=lambda each: self.due_at(each.content) or NEVER)
 
     async def lately_rung(self, *kinds: EntryKind) -> list[Entry]:
-        """Return what rang in the last `SNOOZABLE` and has not been snoozed, last rung first."""
+        """Return what rang in the last `SNOOZABLE` and has not been snoozed, latest first."""
         since = microseconds(self.clocks.now() - SNOOZABLE)
         found = [
             each

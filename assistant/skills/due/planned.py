@@ -47,7 +47,7 @@ class Wording(NamedTuple):
 class Planned(ABC):
     """The skill for the alarms, or for the reminders, of a user.
 
-    A subclass sets them, and says how they are called.
+    A subclass sets them, and says what they are called. Below, "one" is an alarm or a reminder.
 
     Args:
         off_record: returns whether the session is off the record. No words are stored then.
@@ -76,7 +76,7 @@ class Planned(ABC):
 
     @abstractmethod
     def name(self, content: Content, at: str) -> str:
-        """Return how one is called: "your alarm for seven tomorrow".
+        """Return what one is called: "your alarm for seven tomorrow".
 
         Args:
             at: the words for the time at which it is due.
@@ -163,7 +163,8 @@ class Planned(ABC):
     # -- finding --------------------------------------------------------------------------------
 
     async def _at(self, when: str | None) -> list[Entry]:
-        """Return those that are set, soonest first; only those at a time, if `when` is one."""
+        """Return those that are set, soonest first; if `when` names a time, only those at that
+        time."""
         found = await self.entries.running(self.kind)
         read, day = self._read(when), self._day(when)
         if read is None or read.local is None or when is None:
@@ -210,8 +211,8 @@ class Planned(ABC):
     async def _call_off(
         self, found: Sequence[Entry], *, day: date | None, every: bool = False
     ) -> Reply:
-        """Remove entries that don't repeat. Of those that do, call off only `day`, or only the
-        snooze, if that is meant."""
+        """Remove the entries. Of those that repeat, call off only `day` or only the snooze, if that
+        is what is meant."""
         today = self.entries.clocks.local().date()
         only_snooze = day == today or (day is None and not every)
         single, again, repeating = list[Entry](), list[Entry](), list[Entry]()
@@ -228,15 +229,15 @@ class Planned(ABC):
         return _together(replies)
 
     async def _leave_out(self, found: Sequence[Entry], day: date | None) -> Reply:
-        """Leave out a day of repetitions. If it isn't the day of their next occurrence, ask whether
-        to cancel them altogether."""
+        """Skip repeating entries on a day. If any of them doesn't ring next on that day, ask
+        whether to cancel them altogether."""
         if any(self._local(each.content).date() != day for each in found):
             text = f"Shall I cancel {self._names(found)} altogether?"
             return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
         return await self._skip(found)
 
     async def _not_again(self, found: Sequence[Entry]) -> Reply:
-        """Drop the snooze of repetitions, which are otherwise unchanged."""
+        """Drop the snooze of repeating entries, which otherwise stay unchanged."""
         now = self.entries.clocks.now()
         changed = await self.entries.change(
             [each.id for each in found],
@@ -252,7 +253,7 @@ class Planned(ABC):
         return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
-        """Leave out the next occurrence of repetitions."""
+        """Skip the next occurrence of repeating entries."""
         next_time = {each.id: microseconds(self._due(each.content)) for each in found}
         changed = await self.entries.change(
             next_time,
@@ -274,7 +275,7 @@ class Planned(ABC):
         return for_time(spoken_day(at.date(), now.date()))
 
     async def _put_back(self, before: Mapping[str, Content]) -> Reply:
-        """Undo changes of repetitions, given the moments that each contained before."""
+        """Undo changes to repeating entries, given the moments that each contained before."""
         now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
 
         def edit(entry: Entry) -> Content | None:
@@ -352,7 +353,7 @@ def _moments(changes: Sequence[Change]) -> dict[str, Content]:
 
 
 def _together(replies: Sequence[Reply]) -> Reply:
-    """Return one reply for several acts, of which only the last may ask something. They are undone
+    """Combine the replies to several acts. Only the last may ask something. The acts are undone
     together."""
     undos = [each.undo for each in replies if each.undo is not None]
     undo = partial(_undo_all, undos) if undos else None
@@ -368,5 +369,5 @@ def _following(day: date, weekday: int) -> date:
 
 
 def _same_hands(one: time, other: time) -> bool:
-    """Whether a clock of twelve hours shows both times alike."""
+    """Whether both times look the same on a twelve-hour clock."""
     return (one.hour % HALF_DAY, one.minute) == (other.hour % HALF_DAY, other.minute)

@@ -1,4 +1,4 @@
-"""The skill that sets reminders, and lists and cancels them."""
+"""The skill that sets, lists and cancels reminders."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -27,8 +27,8 @@ SHALL_LIST = "Do you want to hear your reminders?"
 
 
 class Reminders(Planned):
-    """Sets reminders, once or repeatedly, and lists and cancels them. Off the record it sets
-    none."""
+    """Sets reminders that ring once or repeatedly, lists them, and cancels them. Off the record, it
+    sets none."""
 
     kind = EntryKind.REMINDER
     sets, lists = CommandKind.REMINDER_SET, CommandKind.REMINDER_LIST

@@ -1,4 +1,4 @@
-"""The skill that sets timers, and changes and reads those that run."""
+"""The skill that sets timers, changes them, and says how long they still run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,8 +38,9 @@ _MOMENTS = frozenset({"ends_at", "left_s", "rang_at", "snoozed_until"})
 
 
 class Timers:
-    """Sets timers, and changes and reads them. Several may run at once. Which one is meant is told
-    by its name or its length. If that is unclear, the user is asked.
+    """Sets timers, changes them, and says how long they still run. Several may run at once. The
+    user names the one that is meant by its name or its length. If that is unclear, the user is
+    asked.
 
     Args:
         off_record: returns whether the session is off the record. Timers then get no names.
@@ -91,7 +92,8 @@ class Timers:
         return await self.carry_out(command) or Reply(NONE)
 
     def _question(self, command: Command, found: Sequence[Entry]) -> str:
-        """Return the question whether a change of a timer is meant. Reading is not asked about."""
+        """Return the question whether the command is meant; empty if it doesn't say how much time
+        to add or to take off."""
         one = listed([the_timer(each.content) for each in found])
         length = seconds(command.when or "")
         match command.kind:
@@ -205,7 +207,8 @@ class Timers:
 
     async def _put_back(self, by_s: float, rang: Mapping[str, Content | None]) -> Reply:
         """Undo lengthening timers by `by_s`, if they still run. They may have been paused or
-        resumed since, so the same time is taken off; only those that had rung are over again.
+        resumed since, so the old times are not restored: `by_s` is taken off again. Timers that had
+        rung are over again.
 
         Args:
             rang: id of a timer → the moments that it contained before, if it had rung.
@@ -259,7 +262,7 @@ class Timers:
         return Reply(sentence(listed(going)), undo=undo)
 
     async def _undo_by(self, act: Act, keys: Sequence[str]) -> Reply:
-        """Do the opposite of what is undone. It can't be undone itself."""
+        """Undo a change by doing the opposite. This can't be undone itself."""
         found = [each for each in await self._entries.running(_TIMER) if each.id in keys]
         return replace(await act(found), undo=None) if found else Reply(GONE)
 

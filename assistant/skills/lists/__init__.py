@@ -1,4 +1,4 @@
-"""Lists and notes: what the user has written down, read out and taken off."""
+"""Lists and notes: adding to them, reading them out, and removing from them."""
 
 from typing import TYPE_CHECKING
 

@@ -23,7 +23,7 @@ from assistant.state import StateStore
 DEFAULT = "shopping"
 """Name of the list that is created if the user names none."""
 RECENT_S = 600.0
-"""Seconds for which the list that was used last is the one that is meant."""
+"""Seconds for which a command that names no list means the list that was used last."""
 NO_LISTS = "You don't have any lists yet."
 NOT_CLEARED = "All right, I'll keep it."
 NOT_EMPTY = "There's something on it now, so I'll keep it."
@@ -38,7 +38,7 @@ class Lists:
     """Adds to lists, reads them, and ticks off and removes what is on them.
 
     A list is created when something is put on it, or when it is first named. If the user names no
-    list, the only one is meant, then the one that was used last.
+    list, the one that was used last is meant, or else the only one.
 
     Args:
         lexicon: compares the texts of items.
@@ -118,7 +118,7 @@ class Lists:
         """Return a reply that asks which list is meant: "Which list shall I clear: …?".
 
         Args:
-            text: is said instead.
+            text: said instead of that question, if not empty.
         """
         names = joined([each.name for each in lists], "or")
         choices = tuple(Choice(your(each.name), partial(act, each.id)) for each in lists)
@@ -214,7 +214,7 @@ class Lists:
         return Reply("All right, I've dropped that list." if created and not new else ITEMS_GONE)
 
     async def _shall_undo(self, keys: Sequence[str], key: str) -> str:
-        """Return the question whether to undo adding; empty if nothing of it is left."""
+        """Return the question whether to undo adding; empty if nothing that was added is left."""
         whole = await asyncio.to_thread(self._lists.get, key)
         left = [each.text for each in whole.items if each.id in keys] if whole is not None else []
         if whole is None or not left:
@@ -380,8 +380,8 @@ def _undo_arguments(added: Added) -> tuple[list[str], list[str], str]:
 
 
 def _added(added: Added, changed: Sequence[Item], there: Sequence[str]) -> str:
-    """Return the sentence that says what was added. If there are other lists, a new one is called
-    new, because its name may have been misheard."""
+    """Return the sentence that says what was added. If there are other lists, it calls a newly
+    created list new, because the name may have been misheard."""
     new = "new " if added.created and added.beside else ""
     texts = [each.text for each in changed]
     text = f"Added {spoken_lists.items(texts)} to your {new}{added.to.name} list."

@@ -132,7 +132,7 @@ class Notes:
         return Reply(f"{text} And {number_word(more)} more." if more > 0 else text)
 
     async def _none(self, words: str | None) -> str:
-        """Return the reply if no note is meant."""
+        """Return the reply if there is no note that could be meant."""
         every = await asyncio.to_thread(self._all)
         return f"I have no note{self._about(words)}." if every else NO_NOTES
 
@@ -165,7 +165,7 @@ class Notes:
         return Reply(WHICH, if_said=self._told_which)
 
     async def _told_which(self, words: str) -> Reply | None:
-        """Take the answer to the question which note is meant. Return None if it fits none."""
+        """Take the answer to the question which note is meant. Return None if no note fits."""
         found = await self._meant(words)
         if len(found) == 1:
             return await self._do_remove([found[0].id])
@@ -233,8 +233,8 @@ class Notes:
         return [each for each, n in zip(every, shared, strict=True) if n == best > 0]
 
     def _fits(self, note: Entry, words: str | None) -> bool:
-        """Return whether a note has all words of the subject. If it has only some, the user may
-        mean another one, which doesn't exist."""
+        """Return whether a note contains all words of the subject. If it contains only some, the
+        user may mean a note that doesn't exist."""
         if words is None or _pointer(words):
             return True
         content = self._lexicon.content_and_numbers

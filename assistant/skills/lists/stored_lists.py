@@ -43,9 +43,9 @@ class UserList:
 class Added:
     """What adding items has done.
 
-    `new` are new items, `reopened` those that were done before, and `there` those that were on the
-    list and not done. `created` is whether the list was created for them, and `beside` whether
-    there were other lists then.
+    `new` are new items, `reopened` items that were marked as done and are now open again, and
+    `there` items that were already open on the list. `created` is whether the list was created for
+    them, and `beside` whether there were other lists then.
     """
 
     to: UserList
@@ -57,8 +57,8 @@ class Added:
 
 
 class StoredLists:
-    """Reads and changes the lists of a store. A list's content is {"name": str}, that of an item
-    {"text": str, "done": bool}.
+    """Reads and changes the lists of a store. The content of a list is {"name": str}, the content
+    of an item {"text": str, "done": bool}.
 
     All methods that use the store block, and may raise StoreError. Lists and items may be gone at
     any time.
@@ -91,7 +91,7 @@ class StoredLists:
         return UserList(entry.id, name)
 
     def add(self, key: str | None, name: str, texts: Sequence[str]) -> Added | None:
-        """Add items to a list, unless they are there. Return None if the list is gone.
+        """Add items to a list, unless they are already on it. Return None if the list is gone.
 
         Args:
             key: the list's id. If it is None, a list is created.
@@ -155,8 +155,8 @@ class StoredLists:
     # -- what is meant --------------------------------------------------------------------------
 
     def named(self, name: str, lists: Sequence[UserList]) -> UserList | None:
-        """Return the list of this name, or the only one for which the name may stand; None if there
-        is none.
+        """Return the list of this name, or else the only list for which this name is a synonym;
+        None if there is none.
 
         Args:
             name: as from `list_name`.
@@ -181,8 +181,8 @@ class StoredLists:
         return fitting[0] if len(fitting) == 1 else None
 
     def fitting(self, words: str, items: Sequence[Item]) -> list[Item]:
-        """Return the items that may be meant: those that the words name exactly, with the amount or
-        else without it. If there are none, return the items that contain all of the words."""
+        """Return the items that may be meant. The words match an item exactly, or else apart from
+        the amount, or else are all contained in it."""
         whole, core = self._whole(words), self._core(words)
         same = [each for each in items if self._whole(each.text) == whole]
         same = same or [each for each in items if self._core(each.text) == core]

@@ -37,7 +37,7 @@ KEPT = "All right, I'll leave it as it is."
 TAKEN_BACK = "All right, I've taken that back."
 GONE = "That has been forgotten meanwhile, so there is nothing to correct."
 MODEL_S = 2.0
-"""Seconds after which the language model's proposal is no longer awaited, and the user is asked."""
+"""Seconds to wait for the language model's proposal. After that, the user is asked."""
 TOKENS = 64
 """Maximum length of a corrected sentence."""
 REPEATED = 4
@@ -54,13 +54,14 @@ SCHEMA: Mapping[str, Any] = {
 class Correcting:
     """Corrects what the last answer was based on, or what the user said last.
 
-    What was wrong is superseded and stays in the store. It is done at once only if it is certain
-    what changes, and nothing else that was said is lost; if it is likely, the user is asked. If
-    there is nothing that could be wrong, the language model answers.
+    What was wrong is superseded and stays in the store. A correction is made at once only if it is
+    certain what changes, and nothing else that was said is lost. If it is only likely, the user is
+    asked. If there is nothing that could be wrong, the language model answers.
 
     Args:
         llm: puts a new value into the old sentence if the rules can't. The user is always asked
-            whether its sentence is right. If it is None, the user is asked what is right.
+            whether the model's sentence is right. Without a model (None), the user is asked what is
+            right.
         off_record: returns whether the session is off the record.
         english: whether the language is English. In other languages, the skill does nothing.
     """
@@ -149,7 +150,7 @@ class Correcting:
 
     def _shall_note(self, correction: Correction) -> Reply:
         """Return a reply that asks whether to make a correction. If something else that the user
-        said would be lost, it is named."""
+        said would be lost, the question names it."""
         told = f"You told me {self._that(correction.loses)}. " if correction.loses else ""
         text = f"{told}Shall I note instead {self._that(correction.corrected.text)}?"
         return Reply(text, if_yes=partial(self._do, correction), if_no=KEPT)

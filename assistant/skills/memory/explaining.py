@@ -46,15 +46,16 @@ ASKED = {
 }
 """Kind of command → what the user asked for. All kinds that are not listed forget something."""
 READING = frozenset({CommandKind.KNOW, CommandKind.WHEN_TOLD})
-"""Commands that read out what is remembered. "Why" then says when that was told."""
+"""Commands that read out what is remembered. Asked "why" after them, the assistant says when the
+user told it that."""
 BY_THE_WAY = frozenset(
     {
         *(CommandKind.STOP, CommandKind.SLEEP, CommandKind.WAKE, CommandKind.REPEAT),
         *(CommandKind.WHY, CommandKind.WHEN_TOLD),
     }
 )
-"""Commands after which "why" still refers to what was said before them, unless a memory was read
-out."""
+"""Commands after which "why" still refers to what the assistant said before the command, unless the
+command has read out a memory."""
 
 
 class Explaining:
@@ -94,7 +95,7 @@ class Explaining:
                 self._obeyed = kind
 
     async def carry_out(self, command: Command) -> Reply | None:
-        # Reading takes longer than the voice may wait, so it runs in a thread, on a copy of data
+        # Reading would hold the event loop for too long, so it runs in a thread, on a copy of data
         # that the loop may change.
         turns = [turn for turn in self._turns.all() if not turn.exchange.open]
         named = self._turns.named
@@ -217,7 +218,7 @@ class Explaining:
         return spoken_sources.things(told, english=self._english)
 
     def _told(self, named: Things, turns: Sequence[AnsweredTurn]) -> list[ToldItem]:
-        """Return the first few of these things, as the user has told them."""
+        """Return the first few of these things, as the user told them."""
         found = self._resolver.named(named, turns)[: spoken_replies.NAMED]
         return [next((each for each in thing if _verbatim(each)), thing[0]) for thing in found]
 

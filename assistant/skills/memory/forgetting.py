@@ -103,7 +103,7 @@ class Forgetting:
         return request_of(command, self._executor.now())
 
     async def _resolved(self, request: ForgetRequest) -> ForgetPlan:
-        """Resolve the request in a thread, because this takes longer than the voice may wait."""
+        """Resolve the request in a thread, because this would hold the event loop for too long."""
         return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
 
     async def _forget(self, plan: ForgetPlan, wish: str = "", *, chosen: bool = False) -> Reply:
@@ -211,9 +211,9 @@ def concerns_much(request: ForgetRequest) -> bool:
 def names_person(topic: str) -> bool:
     """Return whether a topic may be a person: it has a name, or a word such as "sister".
 
-    A name may be typed or recognised without a capital. So any noun without a word such as "my"
-    before it counts as one, at the beginning and after "with" and the like: "my lunch with anna".
-    It is better to ask once too often.
+    A name may be typed or recognised without a capital. So any noun at the beginning, or after
+    "with" and the like ("my lunch with anna"), counts as a name if no word such as "my" precedes
+    it. It is better to ask once too often.
     """
     people = words_of("words", "persons") - words_of("words", "animals")
     words = [word.strip(".,!?'’").removesuffix("'s").removesuffix("’s") for word in topic.split()]
@@ -234,7 +234,7 @@ NO_NAMES = frozenset(
         "whether if not one two three"
     )
 )
-"""Words that are no names, whether or not they are capitalised."""
+"""Words that are not names, whether or not they are capitalised."""
 BEFORE_NAMES = frozenset({"and", "or", "with", "about", "where", "when", "why", "what"})
 """Words after which a name may follow."""
 

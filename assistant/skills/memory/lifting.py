@@ -1,4 +1,5 @@
-"""The skill that takes back lasting wishes and names, and confirms aloud that a wish was taken."""
+"""The skill that cancels lasting wishes and names, and confirms aloud that a new wish has been
+noted."""
 
 import re
 from collections.abc import Sequence
@@ -94,8 +95,8 @@ class Lifting:
     # -- inside ---------------------------------------------------------------------------------
 
     def _meant(self, words: str | None) -> list[MemoryUsed]:
-        """Return the wishes and names that the words fit best, or any if `words` is None; `NAMED`
-        at most."""
+        """Return the wishes and names that the words fit best, at most `NAMED`. If `words` is None,
+        return any."""
         notes = [each for each in self._statements.profile() if _liftable(each)]
         if words is None:
             return notes[:NAMED]
@@ -118,7 +119,8 @@ class Lifting:
         return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=1)
 
     async def _take_back(self, notes: Sequence[MemoryUsed]) -> Reply:
-        """Undo new wishes for good, so that the next "undo" takes back what was done before."""
+        """Delete new wishes for good. This can't be undone, so the next "undo" takes back what was
+        done before."""
         for each in notes:
             await self._hide(each, for_good=True)
         one = len(notes) == 1

@@ -1,8 +1,8 @@
 """What is said about the result of a tool.
 
-A result is a stranger's text. It reaches the language model once, as data, to be put into one
-sentence, and the sentence is checked. It never becomes part of the conversation's prompt or of a
-memory, because replies of skills don't.
+A result is untrusted text. The language model sees it once, as data, and puts it into one sentence,
+which is checked. Neither becomes part of the conversation's prompt or of a memory, because replies
+of skills don't.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from models.interfaces import LanguageModel
 logger = logging.getLogger(__name__)
 
 MODEL_S = 20.0
-"""Seconds after which the model's sentence is no longer awaited."""
+"""Seconds to wait for the model's sentence."""
 TOKENS = 80
 READ_TOKENS = 400
 """Maximum number of tokens of a result that the model reads."""
@@ -49,7 +49,7 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w’']+")
 
 async def answer_from(llm: LanguageModel, tool: Tool, question: str, result: ToolResult) -> str:
     """Return one sentence that answers the user's question from a result. If the language model
-    makes none that passes the checks, the tool's own words are said, if they can be."""
+    makes none that passes the checks, the tool's own words are said if they can be read aloud."""
     prompt = await asyncio.to_thread(shipped, "answer_from_tool", _example)
     read = bounded(result.text, llm)
     try:
@@ -131,8 +131,8 @@ def _numbers(text: str) -> set[float]:
 
 
 def _hours(text: str) -> set[float]:
-    """Return the hours of the times in a text that a clock with twelve hours shows in another way:
-    4 for 16:57."""
+    """Return, for times in a text that a twelve-hour clock shows differently, the hour on such a
+    clock: 4 for 16:57."""
     return {float(int(each) % 12 or 12) for each in _CLOCK.findall(text)}
 
 

@@ -1,6 +1,6 @@
 """Checks the arguments of a tool against the user's words.
 
-The language model proposes arguments, and likes to invent some. So only what the user has said is
+The language model proposes arguments, and sometimes invents them. So only what the user has said is
 passed to a tool: a text that occurs in the utterance, a number that was said, one of the tool's own
 choices that was named, a time of day, or the time zone of a place. Everything else is dropped, and
 asked for if the tool needs it.
@@ -51,7 +51,7 @@ def supported(tool: Tool, proposed: Mapping[str, Any], said: str) -> dict[str, A
 
 
 def missing(tool: Tool, arguments: Mapping[str, Argument]) -> Parameter | None:
-    """Return the first parameter that must still be asked for; None if there is none."""
+    """Return the first required parameter that has no argument yet; None if there is none."""
     needed = (each for each in tool.parameters if each.required)
     return next((each for each in needed if each.name not in arguments), None)
 
@@ -103,7 +103,7 @@ def _named(parameter: Parameter, text: str) -> Argument | None:
 
 
 def written(said: str) -> str:
-    """Return an utterance with a dot in place of each "dot" inside a name.
+    """Return an utterance in which each spoken "dot" inside a name is written as a dot.
 
     >>> written("What's in notes dot txt?")
     "What's in notes.txt?"
@@ -121,7 +121,7 @@ def _supported(parameter: Parameter, value: Any, text: str) -> Argument | None:
             plain = isinstance(value, int | float) and not isinstance(value, bool)
             return _number(parameter, value) if plain and float(value) in _numbers(text) else None
         case ParameterKind.SWITCH:
-            return None  # single words don't show whether it should be on or off
+            return None  # words alone don't show whether to switch it on or off
         case ParameterKind.TEXTS:
             parts = [_said_text(parameter, each, text) for each in _texts(value)]
             return [each for each in parts if each] if parts and all(parts) else None
@@ -133,7 +133,8 @@ def _texts(value: Any) -> Sequence[Any]:
 
 
 def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
-    """Return the text in the user's own words, or as a time or a zone that the user has named."""
+    """Return the proposed text as the user said it, or as a time or a time zone that the user
+    named."""
     if not isinstance(value, str) or not value.strip(_EDGES) or len(value) > LONGEST_TEXT:
         return None
     if _is_zone(parameter):
@@ -144,11 +145,11 @@ def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
         minutes = 60 * int(clock[1]) + int(clock[2])
         return value if _says_time(minutes, text) else None
     kept = _slice(value, text)
-    return kept if kept != text.strip(_EDGES) else None  # the whole utterance is no argument
+    return kept if kept != text.strip(_EDGES) else None  # the whole utterance is not an argument
 
 
 def _slice(value: str, text: str) -> str | None:
-    """Return the part of `text` that is `value`, apart from case and white space."""
+    """Return the part of `text` that equals `value`, ignoring case and white space."""
     words = value.strip(_EDGES).split()
     pattern = r"\s+".join(re.escape(word) for word in words)
     found = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
@@ -166,8 +167,8 @@ def _zones(text: str) -> Iterator[str]:
 
 
 def _says_time(minutes: int, text: str) -> bool:
-    """Whether the text names this time of day. If it doesn't say which half of the day it means, it
-    may be either."""
+    """Whether the text names this time of day. If the text doesn't say which half of the day it
+    means, both count."""
     for read, exact in _read(text.lower(), LONGEST_TIME, clock_time):
         said = 60 * read.hour + read.minute
         if said == minutes or (not exact and said % _HALF_DAY == minutes % _HALF_DAY):
@@ -176,8 +177,8 @@ def _says_time(minutes: int, text: str) -> bool:
 
 
 def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterator[Read]:
-    """Yield everything that `read` can read in a text. Of readings that begin at the same word,
-    only the longest counts."""
+    """Yield everything that `read` can read in a text, from left to right, the longest reading
+    first. Readings don't overlap."""
     words = _WORD.findall(text.replace("a.m.", "am").replace("p.m.", "pm"))
     at = 0
     while at < len(words):
@@ -208,8 +209,8 @@ def _number(parameter: Parameter, value: float) -> Value | None:
 
 
 def _only_choice(choices: Sequence[str], text: str) -> str | None:
-    """Return the choice whose words a text contains one after the other. None if it contains those
-    of no choice, or of several."""
+    """Return the choice whose words a text contains one after the other. None if the text contains
+    no choice, or several that are not part of each other."""
     said = f" {' '.join(_words_of(text))} "
     found = [
         each for each in choices if (words := _words_of(each)) and f" {' '.join(words)} " in said

@@ -18,9 +18,9 @@ from models.interfaces import LanguageModel
 logger = logging.getLogger(__name__)
 
 MODEL_S = 12.0
-"""Seconds after which the model's choice is no longer awaited."""
+"""Seconds to wait for the model's choice."""
 TOKENS = 120
-"""Maximum length of a choice."""
+"""Maximum number of tokens of a choice."""
 NONE = "none"
 LONGEST_TOLD = 100
 """Maximum number of characters of a tool's description in the prompt, since reading takes time."""
@@ -53,8 +53,8 @@ async def choose(llm: LanguageModel, text: str, tools: Sequence[Tool]) -> ToolCh
 
 
 def _schema(tools: Sequence[Tool]) -> Mapping[str, Any]:
-    """Return the schema of a choice. Only this program's own schemas reach the engine, never those
-    of a server."""
+    """Return the schema of a choice. It is built here: a server's own schema is never passed to the
+    engine."""
     none = _object({"tool": {"type": "string", "enum": [NONE]}})
     some = [
         _object(

@@ -1,7 +1,8 @@
 """Uses tools of other programs: MCP servers that the user has named in the settings.
 
-The user is asked before a tool changes anything, unless the settings say otherwise. What is said
-afterwards comes from the tool's answer. If a server fails, the assistant just says so.
+The user is asked before a tool changes anything, unless the settings say otherwise. What the
+assistant says afterwards comes from the tool's answer. If a server fails, the assistant just says
+so.
 """
 
 import asyncio
@@ -31,19 +32,19 @@ from models.interfaces import LanguageModel
 logger = logging.getLogger(__name__)
 
 LEAST_TALK = 0.34
-"""Minimum similarity of a tool to an utterance that is no command. At or above it, the language
-model is asked about the tool. Of 26 requests for tools that are no commands, 73 % reach it. With
-the 26 tools of 4 servers, so do 10 of 1,631 other utterances, which then wait for the model's
-"none"."""
+"""Minimum similarity of a tool to an utterance that is not a command. At or above it, the language
+model is asked about the tool. Of 26 requests for tools that were not commands, 73 % reached it.
+With the 26 tools of 4 servers, so did 10 of 1,631 other utterances, which then have to wait for the
+model's "none"."""
 LEAST_ACT = 0.25
-"""The same for an utterance that certainly or probably asks for an act."""
+"""The same for an utterance that certainly or probably asks for something to be done."""
 LEAST_BARE = 0.42
 """The same for a tool that needs no argument, if the utterance may not be a request: nothing but
 the similarity shows that the tool is meant. One in 1,600 other utterances reaches it."""
 MOST = 3
 """Number of tools from which the language model chooses."""
 FIND_S = 0.1
-"""Seconds after which the utterance's vector is no longer awaited."""
+"""Seconds to wait for the utterance's vector."""
 PATIENCE_S = 2.5
 """Seconds after which the user is told to wait. The conversation goes on meanwhile."""
 ONE_MOMENT = "One moment."
@@ -62,7 +63,7 @@ class Tools:
         llm: chooses the tool, and puts its answer into a sentence.
         off_record: returns whether the session is off the record. Then no tool is used, because
             what is passed to another program may be stored there.
-        remark: says a remark when a tool that took long has answered.
+        remark: says a remark once a slow tool has answered.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Tools:
         return list(dict.fromkeys(tool.spoken_server for tool in self._servers.tools))
 
     async def find(self, text: str) -> Intent | None:
-        """If an utterance that is no command may ask for a tool, return an intent with
+        """If an utterance that is not a command may ask for a tool, return an intent with
         `sure=False`; otherwise None. Takes a few milliseconds."""
         if self._off_record() or not await self._candidates(text, LEAST_TALK):
             return None
@@ -98,9 +99,9 @@ class Tools:
         """Do what an utterance asks for if a tool can do it. Return None if none can.
 
         Args:
-            sure: whether it certainly asks for an act. If not, the tool is used only if the
-                utterance also names something that the tool needs, or is very similar to a tool
-                that needs nothing.
+            sure: whether the utterance certainly asks for something to be done. If not, a tool is
+                used only if the utterance also names something that the tool needs, or if the tool
+                needs nothing and is very similar to the utterance.
         """
         found = await self._candidates(text, LEAST_ACT)
         if not found:
@@ -195,7 +196,7 @@ class Tools:
 
 
 def _is_likely(tool: Tool, arguments: Mapping[str, Argument], score: float) -> bool:
-    """Whether a tool that the model has chosen is likely meant."""
+    """Whether the user probably means the tool that the model has chosen."""
     needed = {each.name for each in tool.parameters if each.required}
     return bool(needed & arguments.keys()) if needed else score >= LEAST_BARE
 
@@ -217,8 +218,8 @@ def asking(parameter: Parameter) -> str:
 
 
 def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
-    """Return the question whether to use a tool that may change something. It names everything that
-    is passed on, except what the settings fix.
+    """Return the question whether to use a tool that may change something. It names all arguments
+    that are passed on, except those fixed by the settings.
 
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
     'Shall I run create branch on the git server, with the branch name holidays?'
