@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
+from assistant.events import (
+    CommandHeard,
+    ForgettingBegan,
+    ForgettingUndone,
+    RecordChanged,
+    Remarked,
+    TurnEnded,
+    TurnHeard,
+)
 from assistant.memory.records.hidden import HiddenItems
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
 from tests.support.session import Session, session
@@ -56,6 +64,31 @@ async def test_saying_forget_that_removes_the_last_exchange_from_the_prompt(
         assert (len(began.exchanges), began.memories) == (1, ())
     async with talking(tmp_path) as again:
         assert said(again) == [DOG]
+
+
+async def test_the_words_of_commands_and_answers_are_reported_before_the_replies(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT, "Forget everything you know about me.", "Yes.", "Hello.")
+        await talk.loop.say("Stop.")
+        await talk.loop.settled()
+        told = [
+            (type(each).__name__, each.text)
+            for each in talk.events
+            if isinstance(each, TurnHeard | CommandHeard | Remarked)
+        ]
+        asked, gone = (each.text for each in talk.of(Remarked))
+    assert told == [
+        ("TurnHeard", DOG),
+        ("TurnHeard", CAT),
+        ("CommandHeard", "Forget everything you know about me."),
+        ("Remarked", asked),
+        ("CommandHeard", "Yes."),
+        ("Remarked", gone),
+        ("TurnHeard", "Hello."),
+        ("CommandHeard", "Stop."),
+    ]
 
 
 async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path) -> None:
