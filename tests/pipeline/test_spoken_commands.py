@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import (
+    AnswerHeard,
     CommandHeard,
     ForgettingBegan,
     ForgettingUndone,
@@ -89,6 +90,40 @@ async def test_the_words_of_commands_and_answers_are_reported_before_the_replies
         ("TurnHeard", "Hello."),
         ("CommandHeard", "Stop."),
     ]
+
+
+async def test_a_request_to_forget_is_reported_only_after_what_it_hides(tmp_path: Path) -> None:
+    """So it is shown together with the reply to it, and not hidden with what was said before."""
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, "Forget about my dog.")
+        events = [
+            each
+            for each in talk.events
+            if isinstance(each, ForgettingBegan | CommandHeard | Remarked)
+        ]
+    assert [type(each) for each in events] == [ForgettingBegan, CommandHeard, Remarked]
+    assert events[1] == CommandHeard("Forget about my dog.")
+
+
+async def test_an_interrupted_turn_is_reported_as_over_before_the_command_that_interrupted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm = ScriptedLlm("One two three four five six seven eight nine ten.")
+    async with session(ScriptedStt("-"), llm, silence(0.2), tmp_path, obeys=True) as talk:
+        keep = talk.memory.keep
+
+        async def keep_slowly(turn: TurnEnded, began: datetime) -> str:
+            await asyncio.sleep(0.5)
+            return await keep(turn, began)
+
+        monkeypatch.setattr(talk.memory, "keep", keep_slowly)
+        await talk.loop.say("Count.")
+        while not talk.of(AnswerHeard):
+            await asyncio.sleep(0.01)
+        await talk.loop.say("Stop.")
+        while not talk.of(CommandHeard):
+            await asyncio.sleep(0.01)
+        assert [turn.interrupted for turn in talk.turns] == [True]
 
 
 async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path) -> None:
