@@ -121,6 +121,15 @@ class SpeechIgnored(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CommandHeard(Event):
+    """The user has given a command to the assistant itself, or has answered a question of a skill.
+    It is not a turn, and it is not recorded. `text` contains the words. A reply, if there is one,
+    follows as `Remarked`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remarked(Event):
     """A fixed remark of the assistant, such as "Good night.". It is not a turn, and no model wrote
     it. `command` is the kind of the command that it replies to, if any."""

@@ -9,7 +9,7 @@ from functools import partial
 from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from assistant.events import Event, Remarked
+from assistant.events import CommandHeard, Event, Remarked
 from assistant.intents import Command, CommandKind, Intent, IntentRecogniser
 from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
@@ -110,8 +110,8 @@ class RouteIntents(FrameProcessor):
         if act is None and intent is None and self._find_tool is not None:
             intent = await self._find_tool(text)
         if act is not None:
-            agreed = act
-            self._later(answer, lambda: self._answer(agreed))
+            agreed, words = act, text
+            self._later(answer, lambda: self._answer(agreed, words))
         elif intent is None or self._wakes_the_woken(intent, text):
             await self._pass(frame, text)
         else:
@@ -171,11 +171,11 @@ class RouteIntents(FrameProcessor):
     async def _ignore(self) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
 
-    async def _answer(self, act: Callable[[], Awaitable[Reply]]) -> None:
+    async def _answer(self, act: Callable[[], Awaitable[Reply]], text: str) -> None:
         """Do what the user's answer to a question asks for."""
         async with self._acting:
             await self._dialogue.settled()
-            await self._say(await act())
+            await self._say(await act(), text)
 
     async def _take(self, frame: AnswerRequestFrame, text: str) -> None:
         """Process the words that a question asked for. If they don't answer the question, pass them
@@ -186,7 +186,7 @@ class RouteIntents(FrameProcessor):
             if reply is None:
                 await self._pass(frame, text)
             else:
-                await self._say(reply)
+                await self._say(reply, text)
 
     def remark(self, remark: Remark) -> None:
         """Say a remark about an effect of the last turn, once the turn is answered and nobody
@@ -212,6 +212,7 @@ class RouteIntents(FrameProcessor):
         hides = self._dialogue.last_said.hides
         if intent.command.kind in DialogueSkill.kinds:  # "stop" must not wait
             reply = await carry_out()
+            await self._dialogue.settled()  # an interrupted turn is shown as over first
         else:
             async with self._acting:
                 await self._dialogue.settled()
@@ -223,7 +224,7 @@ class RouteIntents(FrameProcessor):
         else:
             if intent.command.kind in TELLING and not reply.asks:
                 reply = replace(reply, lasts=hides == self._dialogue.last_said.hides)
-            await self._say(reply, intent.command.kind)
+            await self._say(reply, text or frame.answer.user_text, intent.command.kind)
 
     def _drop_tool_request(self) -> bool:
         """End the search for a tool, and the wait for its answer. Return whether there was one."""
@@ -236,13 +237,15 @@ class RouteIntents(FrameProcessor):
         """Receive an event from the event bus."""
         self._skills.watch(event)
 
-    async def _say(self, reply: Reply, command: str = "") -> None:
+    async def _say(self, reply: Reply, heard: str, command: str = "") -> None:
+        """Show the words of the user that were obeyed, and say the reply to them."""
         if command == CommandKind.STOP:
             self._ringing.silence()
         else:
             self._ringing.noticed()
         if reply.asks and self._dialogue.asleep:
             self._dialogue.wake()  # otherwise the user's answer would be ignored
+        self._dialogue.emit(CommandHeard(heard))
         if reply.text:
             await self._remark(reply, command)
         self._dialogue.ignore("command")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from assistant.events import (
+    CommandHeard,
     PartialTranscript,
     Phase,
     PhaseChanged,
@@ -22,6 +23,7 @@ async def test_while_asleep_speech_neither_becomes_a_turn_nor_is_reported(tmp_pa
         assert not talk.of(TurnHeard)
         assert not talk.of(PartialTranscript)
         assert [event.text for event in talk.of(SpeechIgnored)] == [""]
+        assert not talk.of(CommandHeard)
 
 
 async def test_even_a_misheard_wake_phrase_wakes_the_assistant(tmp_path: Path) -> None:
@@ -31,6 +33,14 @@ async def test_even_a_misheard_wake_phrase_wakes_the_assistant(tmp_path: Path) -
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["what's the weather?"]
         assert not talk.dialogue.asleep
+
+
+async def test_the_wake_phrase_by_itself_is_reported_as_it_was_heard(tmp_path: Path) -> None:
+    async with session(ScriptedStt("Hey Ada."), ScriptedLlm(), UTTERANCE, tmp_path) as talk:
+        talk.dialogue.sleep()
+        await talk.to_the_end()
+        assert [event.text for event in talk.of(CommandHeard)] == ["Hey Ada."]
+        assert [event.text for event in talk.of(Remarked)] == ["Yes?"]
 
 
 async def test_the_command_go_to_sleep_is_carried_out_without_the_model(tmp_path: Path) -> None:

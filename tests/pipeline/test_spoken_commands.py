@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
+from assistant.events import (
+    AnswerHeard,
+    CommandHeard,
+    ForgettingBegan,
+    ForgettingUndone,
+    RecordChanged,
+    Remarked,
+    TurnEnded,
+    TurnHeard,
+)
 from assistant.memory.records.hidden import HiddenItems
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
 from tests.support.session import Session, session
@@ -56,6 +65,65 @@ async def test_saying_forget_that_removes_the_last_exchange_from_the_prompt(
         assert (len(began.exchanges), began.memories) == (1, ())
     async with talking(tmp_path) as again:
         assert said(again) == [DOG]
+
+
+async def test_the_words_of_commands_and_answers_are_reported_before_the_replies(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT, "Forget everything you know about me.", "Yes.", "Hello.")
+        await talk.loop.say("Stop.")
+        await talk.loop.settled()
+        told = [
+            (type(each).__name__, each.text)
+            for each in talk.events
+            if isinstance(each, TurnHeard | CommandHeard | Remarked)
+        ]
+        asked, gone = (each.text for each in talk.of(Remarked))
+    assert told == [
+        ("TurnHeard", DOG),
+        ("TurnHeard", CAT),
+        ("CommandHeard", "Forget everything you know about me."),
+        ("Remarked", asked),
+        ("CommandHeard", "Yes."),
+        ("Remarked", gone),
+        ("TurnHeard", "Hello."),
+        ("CommandHeard", "Stop."),
+    ]
+
+
+async def test_a_request_to_forget_is_reported_only_after_what_it_hides(tmp_path: Path) -> None:
+    """So it is shown together with the reply to it, and not hidden with what was said before."""
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, "Forget about my dog.")
+        events = [
+            each
+            for each in talk.events
+            if isinstance(each, ForgettingBegan | CommandHeard | Remarked)
+        ]
+    assert [type(each) for each in events] == [ForgettingBegan, CommandHeard, Remarked]
+    assert events[1] == CommandHeard("Forget about my dog.")
+
+
+async def test_an_interrupted_turn_is_reported_as_over_before_the_command_that_interrupted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm = ScriptedLlm("One two three four five six seven eight nine ten.")
+    async with session(ScriptedStt("-"), llm, silence(0.2), tmp_path, obeys=True) as talk:
+        keep = talk.memory.keep
+
+        async def keep_slowly(turn: TurnEnded, began: datetime) -> str:
+            await asyncio.sleep(0.5)
+            return await keep(turn, began)
+
+        monkeypatch.setattr(talk.memory, "keep", keep_slowly)
+        await talk.loop.say("Count.")
+        while not talk.of(AnswerHeard):
+            await asyncio.sleep(0.01)
+        await talk.loop.say("Stop.")
+        while not talk.of(CommandHeard):
+            await asyncio.sleep(0.01)
+        assert [turn.interrupted for turn in talk.turns] == [True]
 
 
 async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from assistant.compose.engines import build_intent_classifier
 from assistant.context.prompt import NOT_KNOWN
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from assistant.intents import CommandKind
+from assistant.intents.intent_recogniser import intent_of
+from assistant.intents.recogniser import recognise
 from assistant.settings import Persona, Settings
 from data import located
 from models.download.cache import ModelStore
@@ -227,3 +229,17 @@ def test_an_adapter_without_fitting_heads_is_refused(
     (wrong / KINDS).unlink()
     assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
     assert KINDS in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("On what date did I send off the sonographer form?", None),
+        ("What day was it I told you about the sonographer form?", CommandKind.WHEN_TOLD),
+    ],
+)
+def test_when_something_happened_is_another_question_than_when_it_was_told(
+    classifier: OnnxIntentClassifier, said: str, kind: CommandKind | None
+) -> None:
+    intent = intent_of(recognise(said), classifier.classify(said), said)
+    assert (intent.command.kind if intent is not None else None) == kind

@@ -12,6 +12,7 @@ from assistant.errors import StoreError
 from assistant.events import (
     AnswerHeard,
     AnswerText,
+    CommandHeard,
     Event,
     ForgettingBegan,
     ForgettingDone,
@@ -26,6 +27,7 @@ from assistant.events import (
     PromptBuilt,
     PromptSection,
     Recalled,
+    Remarked,
     Severity,
     SoundReady,
     TurnEnded,
@@ -232,6 +234,25 @@ async def test_forgotten_words_leave_the_screen_and_undo_brings_them_back(tmp_pa
         await settled(pilot)
         left = repr(app.state)  # after the purge, the words are gone from this process, too
     assert not any(each in left for each in words)
+
+
+async def test_the_words_of_a_command_are_shown_above_the_reply_until_they_may_be_forgotten(
+    tmp_path: Path,
+) -> None:
+    command = CommandHeard("Remember that my locker code is 4471.")
+    reply = Remarked("I'll remember that your locker code is 4471.")
+    session = ToldSession((*READY, *TURN, command, reply))
+    async with opened(session, tmp_path) as (app, pilot):
+        seen = shown(app).splitlines()
+        at = next(n for n, line in enumerate(seen) if f"you  {command.text}" in line)
+        assert reply.text in seen[at + 1]
+        session.tell(ForgettingBegan("f", (), ("locker",), AT))
+        await settled(pilot)
+        assert "locker" not in shown(app)
+        assert "What does my dog like?" in shown(app), "the turns are shown by their own ids"
+        session.tell(ForgettingUndone("f"))
+        await settled(pilot)
+        assert f"you  {command.text}" in shown(app)
 
 
 async def test_a_narrow_terminal_shows_one_part_at_a_time_which_no_warning_covers(

@@ -8,6 +8,7 @@ import pytest
 from assistant.events import (
     AnswerHeard,
     AnswerText,
+    CommandHeard,
     Event,
     ForgettingBegan,
     ForgettingDone,
@@ -36,7 +37,7 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
-from ui.session.state import MOST_TURNS, RemarkLine, ScreenState, Turn, fold, percentile
+from ui.session.state import MOST_TURNS, ConversationLine, ScreenState, Turn, fold, percentile
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 DOG = MemoryUsed("dog", "My dog is called Max.", 0.9)
@@ -130,16 +131,64 @@ def test_an_event_changes_the_state(events: tuple[Event, ...], name: str, value:
 def test_a_restart_is_a_line_after_the_last_turn() -> None:
     state = folded(TurnHeard(1, "hi"), PhaseChanged(Phase.STARTING), TurnHeard(1, "hi"))
     kinds = [type(entry) for entry in state.entries]
-    assert (kinds, state.begun) == ([Turn, RemarkLine, Turn], 3)
+    assert (kinds, state.begun) == ([Turn, ConversationLine, Turn], 3)
 
 
-def test_remarks_and_ignored_speech_are_shown_as_lines() -> None:
+def lines_of(state: ScreenState) -> list[tuple[str, str]]:
+    """The lines between turns that are shown, each as its kind and its text."""
+    lines = [each for each in state.entries if isinstance(each, ConversationLine)]
+    return [(each.kind, each.text) for each in lines if not state.hides(each)]
+
+
+def test_commands_remarks_and_ignored_speech_are_shown_as_lines() -> None:
     state = folded(
-        Remarked("Good night."), SpeechIgnored("noise", ""), SpeechIgnored("noise", "uh")
+        CommandHeard("Go to sleep."),
+        Remarked("Good night."),
+        SpeechIgnored("command"),
+        SpeechIgnored("noise", "uh"),
     )
-    lines = [(each.kind, each.text) for each in state.entries if isinstance(each, RemarkLine)]
-    assert lines == [("remark", "Good night."), ("ignored", "uh (noise)")]
+    assert lines_of(state) == [
+        ("command", "Go to sleep."),
+        ("remark", "Good night."),
+        ("ignored", "uh (noise)"),
+    ]
     assert len(folded(OFF, ON).entries) == 2
+
+
+REMEMBERED = (
+    CommandHeard("Remember that my locker code is 4471."),
+    Remarked("I'll remember that your locker code is 4471."),
+    SpeechIgnored("noise", "The locker, 4471"),
+    OFF,
+)
+FORGET = (
+    ForgettingBegan("f", (), ("m",), AT),
+    CommandHeard("Forget my locker code."),
+    Remarked("Forgotten: your locker code is 4471. Say undo to keep it."),
+)
+
+
+def test_lines_that_may_quote_what_is_hidden_are_hidden_until_it_is_brought_back() -> None:
+    state = folded(*REMEMBERED)
+    before = lines_of(state)
+    folded(*FORGET, state=state)
+    after = [("command", FORGET[1].text), ("remark", FORGET[2].text)]
+    assert lines_of(state) == [before[-1], *after], "only the note stays, which quotes nothing"
+    folded(ForgettingUndone("f"), state=state)
+    assert lines_of(state) == [*before, *after]
+
+
+def test_after_a_purge_no_line_quotes_what_was_forgotten_not_even_the_request() -> None:
+    state = folded(*REMEMBERED, *FORGET, ForgettingDone("f"), CommandHeard("What time is it?"))
+    assert [kind for kind, _ in lines_of(state)] == ["note", "command"]
+    assert "4471" not in repr(state)
+    assert "locker" not in repr(state)
+
+
+def test_what_one_forgetting_hides_stays_hidden_when_another_is_undone() -> None:
+    last = ForgettingBegan("g", ("x",), (), AT)
+    state = folded(*REMEMBERED, *FORGET, last, ForgettingUndone("g"))
+    assert [text for kind, text in lines_of(state) if kind == "command"] == [FORGET[1].text]
 
 
 def test_the_newest_problem_is_shown_until_it_is_dismissed() -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from assistant.events import (
     AnswerHeard,
     AnswerText,
+    CommandHeard,
     Event,
     ForgettingBegan,
     ForgettingDone,
@@ -48,7 +49,7 @@ from assistant.events import (
 SILENCE_DBFS = -96.0
 MOST_NOTICES = 200
 MOST_TURNS = 500
-"""Maximum number of turns and remarks in the state. Older turns remain in the transcript."""
+"""Maximum number of turns and lines in the state. Older turns remain in the transcript."""
 OFF_THE_RECORD = "Off the record: from now on, nothing you say is kept."
 ON_THE_RECORD = "Back on the record. What was said in between has not been kept."
 STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
@@ -116,16 +117,18 @@ class Turn:
         return tuple(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class RemarkLine:
-    """A line between turns: a remark of the assistant, ignored speech, or a note to the user."""
+@dataclass(slots=True)
+class ConversationLine:
+    """A line between turns: a command, a remark, ignored speech, or a note to the user."""
 
     kind: str
-    """`remark`, `ignored` or `note`."""
+    """`command`, `remark`, `ignored` or `note`. A note never quotes what was said."""
     text: str
+    number: int
+    """Number of entries before this one."""
 
 
-Entry = Turn | RemarkLine
+Entry = Turn | ConversationLine
 
 
 @dataclass(slots=True)
@@ -144,6 +147,8 @@ class PendingForget:
     at: datetime
     exchanges: frozenset[str]
     memories: frozenset[str]
+    lines: int
+    """The lines among this number of first entries may quote what is forgotten."""
     undone: bool = False
     receipt: ForgettingDone | None = None
 
@@ -190,10 +195,18 @@ class ScreenState:
     hidden_exchanges: frozenset[str] = frozenset()
     """Ids of exchanges whose text must not be shown, because they are forgotten or about to be."""
     hidden_memories: frozenset[str] = frozenset()
+    hidden_lines: int = 0
+    """The lines among this number of first entries must not be shown, except notes."""
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.begun += 1
+
+    def hides(self, entry: Entry) -> bool:
+        """Return whether the text of an entry must not be shown."""
+        if isinstance(entry, Turn):
+            return entry.exchange in self.hidden_exchanges
+        return entry.kind != "note" and entry.number < self.hidden_lines
 
     @property
     def turns(self) -> list[Turn]:
@@ -256,20 +269,22 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
         case Notice():
             state.notices.append(ShownNotice(event))
         case RecordChanged(off):
-            state.off_record = off
-            state.add(RemarkLine("note", OFF_THE_RECORD if off else ON_THE_RECORD))
+            state.off_record, note = off, OFF_THE_RECORD if off else ON_THE_RECORD
+            state.add(ConversationLine("note", note, state.begun))
         case RingingChanged(rings):
             state.ringing = rings
         case RecordingChanged(path):
             state.recording = path
         case SessionEnded():
             state.idle = None
+        case CommandHeard(text):
+            state.add(ConversationLine("command", text, state.begun))
         case Remarked(text):
-            state.add(RemarkLine("remark", text))
+            state.add(ConversationLine("remark", text, state.begun))
         case SpeechIgnored(reason, text):
             state.partial = ""
             if text:
-                state.add(RemarkLine("ignored", f"{text} ({reason})"))
+                state.add(ConversationLine("ignored", f"{text} ({reason})", state.begun))
         case PartialTranscript(_, text):
             state.partial = text
         case ForgettingBegan() | ForgettingUndone() | ForgettingDone():
@@ -327,7 +342,7 @@ def _begin(state: ScreenState) -> None:
     if state.turn is not None and not state.anew:
         state.anew = True
         state.turn.over = True
-        state.add(RemarkLine("note", "The assistant was restarted."))
+        state.add(ConversationLine("note", "The assistant was restarted.", state.begun))
 
 
 def _of(state: ScreenState, number: int, at: datetime) -> Turn:
@@ -344,25 +359,30 @@ def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
     match event:
         case ForgettingBegan(key, exchanges, memories):
             ids = frozenset(exchanges), frozenset(memories)
-            state.forgettings.append(PendingForget(key, at, *ids))
+            state.forgettings.append(PendingForget(key, at, *ids, lines=state.begun))
         case ForgettingUndone(key):
             for each in state.forgettings:
                 each.undone = each.undone or each.id == key
         case ForgettingDone():
             for each in state.forgettings:
                 if each.id == event.id:
-                    each.receipt = event
+                    each.receipt, each.lines = event, state.begun
                     _erase(state, each)
     hidden = [each for each in state.forgettings if not each.undone]
     state.hidden_exchanges = frozenset().union(*(each.exchanges for each in hidden))
     state.hidden_memories = frozenset().union(*(each.memories for each in hidden))
+    state.hidden_lines = max((each.lines for each in hidden), default=0)
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:
-    """Remove forgotten text from this process: from turns, from recalled memories and from prompts.
+    """Remove forgotten text from this process: from turns, from recalled memories, from prompts and
+    from lines between turns.
 
-    The texts of all prompts so far are removed, because any prompt may quote the forgotten text.
+    The texts of all prompts and lines so far are removed, because any may quote the forgotten text.
     """
+    for entry in state.entries:
+        if isinstance(entry, ConversationLine) and entry.kind != "note":
+            entry.text = ""
     for turn in state.turns:
         if turn.exchange in gone.exchanges:
             turn.user = turn.written = turn.heard = ""

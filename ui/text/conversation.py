@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from assistant.events import (
     AnswerHeard,
+    CommandHeard,
     Event,
     ForgettingBegan,
     ForgettingDone,
@@ -85,6 +86,8 @@ def _row(event: Event) -> dict[str, Any] | None:
             return {"event": "phase", "phase": phase.value}
         case TurnHeard():
             return {"event": "heard", "turn": event.turn, "user": event.text}
+        case CommandHeard():
+            return {"event": "command", "user": event.text}
         case Remarked():
             return {"event": "remark", "text": event.text}
         case SpeechIgnored():
@@ -142,6 +145,8 @@ class PlainView(View):
                 mark = " — interrupted" if event.interrupted else ""
                 took = f"  ({first / 1000:.1f} s)" if first is not None else ""
                 print(f"{mark}{took}", file=self._out, flush=True)
+            case CommandHeard():
+                self._line(f"you: {event.text}")
             case Remarked():
                 self._line(f"{self._name}: {event.text}")
             case Notice():

@@ -20,6 +20,7 @@ from pathlib import Path
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
 from assistant.events import (
+    CommandHeard,
     Event,
     ForgettingBegan,
     MemoriesCounted,
@@ -179,7 +180,7 @@ class Recorder:
         self._write(event)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, RecordingChanged | UserSensed):
+        if isinstance(event, RecordingChanged | UserSensed | CommandHeard):
             return
         if isinstance(event, PromptBuilt | Recalled) and event.turn in self._stale:
             return

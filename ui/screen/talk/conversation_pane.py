@@ -1,7 +1,7 @@
 """The pane that shows the conversation: the user's words as they are recognised, and the answers as
 they are spoken."""
 
-from collections.abc import Collection
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from ui.screen.widgets.pane import Pane
-from ui.session.state import Entry, ScreenState, Turn
+from ui.session.state import ConversationLine, Entry, ScreenState, Turn
 
 FORGOTTEN = "· forgotten"
 REDRAWN = 8
@@ -26,26 +26,29 @@ EMPTY = (
 
 
 class EntryView(Static):
-    """Shows one turn, or one remark between turns."""
+    """Shows one turn, or one line between turns."""
 
-    DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
+    DEFAULT_CSS = """
+    EntryView { height: auto; margin-bottom: 1; }
+    EntryView.-answered { margin-bottom: 0; }
+    """
 
     def __init__(self, entry: Entry, name: str) -> None:
         super().__init__(markup=False)
         self.entry = entry
         self._assistant = name
 
-    def draw(self, hidden: Collection[str]) -> None:
-        """Redraw the entry if its text has changed.
-
-        Args:
-            hidden: ids of exchanges whose text must not be shown.
-        """
+    def draw(self, state: ScreenState) -> None:
+        """Redraw the entry if its text has changed. Of a hidden turn, a mark is shown; a hidden
+        line is not shown at all."""
+        hidden = state.hides(self.entry)
         text = _text(self.entry, self._assistant)
-        if isinstance(self.entry, Turn) and self.entry.exchange in hidden:
+        if hidden:
             text = Text(FORGOTTEN, style="dim italic")
         if text != self.content:
             self.update(text)
+        if isinstance(self.entry, ConversationLine) and self.display == hidden:
+            self.display = not hidden
 
 
 class Entries(VerticalScroll):
@@ -86,7 +89,8 @@ class Conversation(Pane):
         self._views: list[EntryView] = []
         self._shown = 0
         """The number of entries shown so far, including entries removed from the pane."""
-        self._hidden: frozenset[str] = frozenset()
+        self._hidden: tuple[frozenset[str], int] = (frozenset(), 0)
+        """The ids of the exchanges and the number of the lines that were hidden last."""
         self._seen = 0
         """The number of entries at the time when the pane was last scrolled to its end."""
 
@@ -106,17 +110,19 @@ class Conversation(Pane):
             newest = list(state.entries)[-fresh:]
             views = [EntryView(entry, self.assistant) for entry in newest]
             self._shown = state.begun
+            for before, after in pairwise([*self._views[-1:], *views]):
+                before.set_class(_answers(before.entry, after.entry), "-answered")
             self._views += views
             self._scroll.mount_all(views)
             for view in self._views[:-MOST]:
                 view.remove()
             self._views = self._views[-MOST:]
-        hidden = state.hidden_exchanges
+        hidden = state.hidden_exchanges, state.hidden_lines
         changed = self._views if hidden != self._hidden else self._views[-max(fresh, REDRAWN) :]
         self._hidden = hidden
         # Each update of a widget computes its layout again, so only changed texts are updated.
         for view in changed:
-            view.draw(hidden)
+            view.draw(state)
         partial = f"you …  {state.partial}" if state.partial else ""
         line = self.query_one("#partial", Static)
         if partial != line.content:
@@ -146,8 +152,16 @@ class Conversation(Pane):
         self.border_subtitle = ""
 
 
+def _answers(before: Entry, after: Entry) -> bool:
+    """Whether the second entry is the reply to the command in the first."""
+    kinds = [each.kind for each in (before, after) if isinstance(each, ConversationLine)]
+    return kinds == ["command", "remark"]
+
+
 def _text(entry: Entry, name: str) -> Text:
     if not isinstance(entry, Turn):
+        if entry.kind == "command":
+            return Text.assemble(("you  ", "bold green"), entry.text)
         if entry.kind == "remark":
             return Text.assemble((f"{name}  ", "bold cyan"), entry.text)
         sign = "~" if entry.kind == "ignored" else "·"

@@ -14,6 +14,7 @@ from assistant.event_bus import EventBus
 from assistant.events import (
     AnswerHeard,
     AnswerText,
+    CommandHeard,
     Event,
     ForgettingBegan,
     ForgettingDone,
@@ -140,6 +141,7 @@ async def recording(bench: Bench) -> AsyncIterator[None]:
 async def test_every_event_is_recorded_and_replayed(bench: Bench) -> None:
     names = {kind.__name__ for kind in Event.__subclasses__()}
     assert {type(event).__name__ for event in EVERY} == names - {
+        CommandHeard.__name__,
         RecordingChanged.__name__,
         UserSensed.__name__,
     }
@@ -226,10 +228,15 @@ async def test_a_recording_started_off_the_record_contains_only_that_state(bench
 async def test_speech_that_did_not_become_a_turn_is_not_recorded(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(TurnStarted(1), PartialTranscript(1, SECRET), SpeechIgnored("echo", SECRET))
+        bench.tell(TurnStarted(1), PartialTranscript(1, SECRET), CommandHeard(SECRET))
+        bench.tell(Remarked("All right."), SpeechIgnored("command"))
         bench.tell(TurnStarted(1), PartialTranscript(1, "hel"), TurnHeard(1, "hello"))
     assert bench.events() == [
         TurnStarted(1),
         SpeechIgnored("echo"),
+        TurnStarted(1),
+        Remarked("All right."),
+        SpeechIgnored("command"),
         TurnStarted(1),
         PartialTranscript(1, "hel"),
         TurnHeard(1, "hello"),
