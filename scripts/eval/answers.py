@@ -9,6 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assistant.compose.engines import build_reranker
+from assistant.memory import Reranking
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.claims import ClaimDetector
@@ -62,8 +64,9 @@ OpenModel = Callable[[], AbstractAsyncContextManager[LanguageModel]]
 @contextmanager
 def product_parts(answers: Answers) -> Iterator[SessionParts]:
     """What the product's sessions consist of, still without a language model. Raises ModelError:
-    the classifier of intents is missing or damaged."""
+    an encoder is missing or damaged."""
     settings = Settings.model_validate({"llm": {"temperature": 0}})
+    reranking = Reranking(build_reranker(select_models(settings), settings), timeout_s=math.inf)
     classifier = Remembered(loaded_classifier())
     detector = ClaimDetector(classifier, deadline_s=math.inf)  # the machine's load changes nothing
     try:
@@ -74,9 +77,11 @@ def product_parts(answers: Answers) -> Iterator[SessionParts]:
             detector,
             answers,
             cannot_know=by_classifier(classifier),
+            reranking=reranking,
         )
     finally:
         detector.close()
+        reranking.close()
 
 
 async def measured(

@@ -197,6 +197,8 @@ async def open_session(
             memory=memory,
         )
         registry = SkillRegistry([controls, *skills])
+        if parts.reranking is not None:
+            await parts.reranking.load()
         yield Session(parts, bus, window, dialogue, registry, memory)
 
 

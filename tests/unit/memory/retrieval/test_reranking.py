@@ -1,0 +1,124 @@
+"""Judging recalled memories: what answers the question comes first, and nothing is ever lost."""
+
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import pytest
+import pytest_asyncio
+
+from assistant.errors import ModelFailed, ModelMissing
+from assistant.events import MemoryUsed
+from assistant.memory.retrieval.reranking import ANSWERS, MOST, Reranking
+
+QUESTION = "What is my dog called?"
+
+
+class Judge:
+    """A `Reranker` that knows the probability of each memory."""
+
+    def __init__(self, **shares: float) -> None:
+        self.shares = shares
+        self.asked: list[tuple[str, list[str]]] = []
+        self.missing = False
+        self.waits: threading.Event | None = None
+
+    def load(self) -> None:
+        if self.missing:
+            raise ModelMissing("The model is missing.")
+
+    def judge(self, question: str, memories: Sequence[str]) -> list[float]:
+        if self.waits is not None:
+            self.waits.wait(30)
+        if not self.shares:
+            raise ModelFailed("The model failed.")
+        self.asked.append((question, list(memories)))
+        return [self.shares[each] for each in memories]
+
+
+def found(*scores: tuple[str, float]) -> tuple[MemoryUsed, ...]:
+    return tuple(MemoryUsed(text, text, score) for text, score in scores)
+
+
+Make = Callable[..., Reranking]
+
+
+@pytest_asyncio.fixture
+async def reranking() -> AsyncIterator[Make]:
+    made: list[Reranking] = []
+
+    def make(judge: Judge, **options: float) -> Reranking:
+        made.append(Reranking(judge, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+async def test_what_answers_comes_first_and_only_that_is_near(reranking: Make) -> None:
+    judge = Judge(cat=0.02, max=0.95, walk=ANSWERS)
+    by = reranking(judge, timeout_s=30)
+    await by.load()
+    ranked = await by.ranked(QUESTION, found(("cat", 1.4), ("max", 0.8), ("walk", 0.7)))
+    assert [(each.id, each.answers, each.near) for each in ranked] == [
+        ("max", 0.95, True),
+        ("walk", ANSWERS, True),
+        ("cat", 0.02, False),
+    ]
+    assert judge.asked == [(QUESTION, ["cat", "max", "walk"])]
+
+
+async def test_of_two_equal_answers_the_one_with_the_better_score_comes_first(
+    reranking: Make,
+) -> None:
+    by = reranking(Judge(one=0.7, two=0.7, sure=1.0, never=0.0), timeout_s=30)
+    await by.load()
+    ranked = await by.ranked(
+        QUESTION, found(("never", 1.5), ("one", 0.6), ("two", 1.2), ("sure", 0.5))
+    )
+    assert [each.id for each in ranked] == ["sure", "two", "one", "never"]
+
+
+async def test_a_correction_stays_near(reranking: Make) -> None:
+    by = reranking(Judge(no=0.0), timeout_s=30)
+    await by.load()
+    [kept] = await by.ranked(QUESTION, [MemoryUsed("no", "no", 0.9, corrects=True)])
+    assert kept.near
+
+
+async def test_the_last_of_very_many_are_not_judged_and_stay_behind(reranking: Make) -> None:
+    names = [f"m{number}" for number in range(MOST + 2)]
+    by = reranking(Judge(**dict.fromkeys(names, 0.1)), timeout_s=30)
+    await by.load()
+    ranked = await by.ranked(QUESTION, found(*((name, 1.0) for name in names)))
+    assert [each.id for each in ranked] == names
+    assert [each.answers for each in ranked[-2:]] == [None, None]
+    assert not any(each.near for each in ranked)
+
+
+@pytest.mark.parametrize("trouble", ["not loaded", "missing", "fails", "slow"])
+async def test_without_a_judgement_the_memories_stay_as_they_are(
+    reranking: Make, trouble: str
+) -> None:
+    judge = Judge() if trouble == "fails" else Judge(max=0.1)
+    judge.missing = trouble == "missing"
+    by = reranking(judge, timeout_s=0.01 if trouble == "slow" else 30)
+    if trouble != "not loaded":
+        await by.load()
+    judge.waits = threading.Event() if trouble == "slow" else None
+    memories = found(("max", 0.8))
+    assert await by.ranked(QUESTION, memories) == memories
+    if judge.waits is not None:
+        judge.waits.set()
+
+
+async def test_nothing_is_asked_without_memories_or_without_a_model(reranking: Make) -> None:
+    judge = Judge(max=0.1)
+    by = reranking(judge)
+    await by.load()
+    assert await by.ranked(QUESTION, ()) == ()
+    assert judge.asked == []
+    none = Reranking()
+    await none.load()
+    assert await none.ranked(QUESTION, found(("max", 0.8))) == found(("max", 0.8))
+    none.close()
