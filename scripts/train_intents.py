@@ -34,10 +34,10 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
+    program.add_talk(parser, 6000)
     program.add_training(
         parser,
         epochs=8,
-        talk=6000,
         batch=128,
         rank=16,
         rate=1.5e-3,

@@ -32,10 +32,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     parser.add_argument("--judge", default="", metavar="WRITER", help="writer kept back")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="adapter to go on from")
+    program.add_talk(parser, 2000)
     program.add_training(
         parser,
         epochs=12,
-        talk=2000,
         batch=32,
         rank=32,
         rate=1e-3,

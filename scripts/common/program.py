@@ -83,7 +83,6 @@ def add_training(
     made: argparse.ArgumentParser,
     *,
     epochs: int,
-    talk: int,
     batch: int,
     rank: int,
     rate: float,
@@ -96,13 +95,16 @@ def add_training(
     )
     made.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write the adapter to")
     add_number(made, "--epochs", epochs, "passes over the data")
-    add_number(made, "--talk", talk, "utterances of ordinary talk in each pass")
     add_number(made, "--batch", batch, "utterances per step")
     add_number(made, "--rank", rank, "rank of the adapter")
     made.add_argument("--rate", type=float, default=rate, metavar="R", help="highest learning rate")
     add_number(made, "--limit", None, limit)
     add_number(made, "--seed", 1, "seed of the order", least=0)
     add_half(made)
+
+
+def add_talk(made: argparse.ArgumentParser, default: int) -> None:
+    add_number(made, "--talk", default, "utterances of ordinary talk in each pass")
 
 
 def at_least(least: int) -> Callable[[str], int]:

@@ -5,9 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from assistant.errors import ModelMissing
 from models.download.cache import ModelStore
@@ -17,6 +14,7 @@ from models.interfaces import DescribedSlot
 from scripts import train_slots
 from scripts.train.slot_lessons import read_lessons
 from scripts.train.slot_samples import sample
+from tests.support.small_bert import WIDTH, publish
 
 pytestmark = [
     pytest.mark.real,
@@ -24,31 +22,6 @@ pytestmark = [
 ]
 
 NAME = "all-minilm-l6-v2"
-WIDTH = 16
-
-
-def publish(folder: Path, words: list[str]) -> None:
-    """Write a BERT of one layer with random weights, and its tokenizer."""
-    import torch
-    from transformers import BertConfig, BertModel
-
-    torch.manual_seed(1)
-    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", *words])}
-    config = BertConfig(
-        vocab_size=len(vocabulary) + 2,
-        hidden_size=WIDTH,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=2 * WIDTH,
-    )
-    BertModel(config).save_pretrained(folder)
-    vocabulary |= {name: len(vocabulary) + at for at, name in enumerate(("[CLS]", "[SEP]"))}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    special = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    described = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **special})
-    (folder / "tokenizer_config.json").write_text(described, encoding="utf-8")
 
 
 def test_steps_lower_the_loss_and_the_weights_are_taken_up_again(

@@ -1,10 +1,12 @@
-"""The data that the encoder is adapted with, which share nothing with those that measure it."""
+"""The data that encoders are trained with, which share nothing with those that measure them."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from data import located
+from scripts.common.rows import read_rows
+from scripts.train.reranking_lessons import NEAR_MISSES, PEOPLE
 from scripts.train.training_data import FILES, read_pairs
 
 EVALUATION = Path(located("evaluation/README.md")).parent
@@ -30,8 +32,21 @@ def test_each_utterance_occurs_once_with_its_questions() -> None:
     assert all(text.strip() for each in pairs for text in each.texts)
 
 
+def test_near_misses_belong_to_an_utterance_and_are_none_of_its_questions() -> None:
+    asked = {each.said: each.asked for name in FILES for each in read_pairs(name)}
+    rows = read_rows(located(NEAR_MISSES))
+    assert len({row["said"] for row in rows}) == len(rows) > 1_500
+    for row in rows:
+        assert row.keys() == {"said", "a", "b"}
+        texts = [plain(text) for text in (row["a"], row["b"], *asked[row["said"]])]
+        assert len({*texts}) == len(texts)
+        assert all(texts)
+
+
 def test_no_training_sentence_is_used_to_measure_recall() -> None:
     learnt = {plain(text) for name in FILES for each in read_pairs(name) for text in each.texts}
+    for name in (NEAR_MISSES, PEOPLE):
+        learnt |= {plain(text) for row in read_rows(located(name)) for text in strings(row)}
     measured = {
         plain(text)
         for file in EVALUATION.glob("*.jsonl")
