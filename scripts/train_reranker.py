@@ -3,7 +3,7 @@
 Learns on the people in `data/training/people.jsonl`, and on the utterances in
 `data/training/asked_of_said.jsonl` and `asked_of_short.jsonl`, many of which also have questions
 that they nearly answer (`near_misses.jsonl`). A low-rank adapter (LoRA) of all layers of the
-published encoder is trained, with two layers on top of it. They are written to FOLDER in peft's
+published encoder is trained, with a linear layer on top of it. They are written to FOLDER in peft's
 format; `models/catalogue.toml` names the adapters in use. The published model must have been
 pulled. Uses a graphics processor if there is one.
 
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str]) -> int:
     program.add_number(parser, "--statements", 2000, "other utterances in each pass")
     program.add_training(
         parser,
-        epochs=3,
-        batch=16,
+        epochs=2,
+        batch=12,
         rank=32,
-        rate=1e-3,
+        rate=5e-4,
         limit="use only N people, and N utterances of each other file",
     )
     return program.run(work, parser.parse_args(arguments))

@@ -1,5 +1,5 @@
-"""Trains a low-rank adapter of an encoder, and two layers on top of it, that judge which memories
-answer a question."""
+"""Trains a low-rank adapter of an encoder, and a layer on top of it, that judge whether a memory
+answers a question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer
 
 from assistant.paths import models_cache
@@ -23,7 +22,7 @@ from models.encoder.reranker import MEMORY_LIMITS, judging_shapes
 from scripts.common.rows import InputUnusable
 from scripts.train.lora import Optimiser
 from scripts.train.packed_reader import PackedReader
-from scripts.train.packed_samples import batches, packed
+from scripts.train.packed_samples import packed
 from scripts.train.reranking_lessons import (
     Encode,
     Lesson,
@@ -35,9 +34,8 @@ from scripts.train.reranking_lessons import (
     read_statements,
 )
 
-ANSWERING, OUTDATING, UNTELLING = 3.0, 0.3, 0.7
-"""Weights of the memories that answer the question, of telling which of these are outdated, and of
-telling that nothing answers it."""
+RANKING = 0.3
+"""Weight of ranking a question's memories, compared with judging each."""
 RECALLED = 10
 """Number of a person's memories, nearest to the question, that are judged when measuring."""
 KEPT = (0.95, 0.9, 0.8)
@@ -70,58 +68,51 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A lesson as tokens. Memories that don't fit are left out."""
+    """A question with one of its memories as tokens, and whether this memory answers it."""
 
     made: Input
-    answers: list[float]
-    outdated: list[float]
+    answers: bool
 
 
 class Judge(PackedReader):
-    """The published encoder with an adapter, and the layers that judge memories."""
+    """The published encoder with an adapter, and the layer that judges a memory."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
         super().__init__(folder, rank, device, judging_shapes, half=half)
 
-    def forward(self, batch: Sequence[Input]) -> tuple[Tensor, Tensor]:
-        """How strongly each memory seems to answer the question, and to be outdated, shape (inputs,
-        memories, 2), and the question to be unanswered, shape (inputs,)."""
-        x, memories = self.states(batch)
-        whole = x[:, 0]
-        question = x[range(len(batch)), [each.text_end for each in batch]]
-        beside = whole[:, None].expand_as(memories)
-        read = torch.cat([memories, beside, memories * question[:, None]], -1)
-        unanswered = self.layers["unanswered"](torch.cat([whole, question], -1))
-        return self.layers["memory"](read), unanswered[:, 0]
+    def forward(self, batch: Sequence[Input]) -> Tensor:
+        """How strongly each memory seems to answer its question, shape (inputs,)."""
+        x, _ = self.states(batch)
+        found: Tensor = self.layers["answers"](x[:, 0])[:, 0]
+        return found
 
 
-def sample(lesson: Lesson, tokenizer: Any) -> Sample:
+def samples(lesson: Lesson, tokenizer: Any) -> list[Sample]:
+    """One sample for each memory."""
     asked = tokenizer(lesson.question, add_special_tokens=False)["input_ids"]
-    made = packed(tokenizer, asked, lesson.memories, MEMORY_LIMITS)
-    fitting = len(made.ends)
-    answers, outdated = ([*map(float, each)] for each in (lesson.answers, lesson.outdated))
-    return Sample(made, answers[:fitting], outdated[:fitting])
+    return [
+        Sample(packed(tokenizer, asked, [memory], MEMORY_LIMITS), answers)
+        for memory, answers in zip(lesson.memories, lesson.answers, strict=True)
+    ]
 
 
-def loss_of(model: Judge, batch: Sequence[Sample]) -> Tensor:
-    """The cross entropies of what is said of each memory, and of all together. A memory that is
-    outdated counts as one that answers the question."""
-    found, unanswered = model([each.made for each in batch])
-    answers, outdated, there = (
-        pad_sequence([torch.tensor(each) for each in rows], batch_first=True).to(model.device)
-        for rows in (
-            [each.answers for each in batch],
-            [each.outdated for each in batch],
-            [[1.0] * len(each.answers) for each in batch],
-        )
-    )
-    about = (answers + outdated).clamp(max=1)
-    lost = functional.binary_cross_entropy_with_logits(found[..., 0], about, reduction="none")
-    loss = (lost * there * (1 + (ANSWERING - 1) * about)).sum() / there.sum()
-    lost = functional.binary_cross_entropy_with_logits(found[..., 1], outdated, reduction="none")
-    loss = loss + OUTDATING * (lost * about).sum() / about.sum().clamp(min=1)
-    nothing = (about.sum(1) == 0).float()
-    return loss + UNTELLING * functional.binary_cross_entropy_with_logits(unanswered, nothing)
+def loss_of(model: Judge, batch: Sequence[Sequence[Sample]]) -> Tensor:
+    """The cross entropies of judging each memory, and of ranking those of each question.
+
+    Args:
+        batch: the samples of each lesson.
+    """
+    every = [each for lesson in batch for each in lesson]
+    found = model([each.made for each in every])
+    wanted = torch.tensor([float(each.answers) for each in every]).to(found.device)
+    loss = functional.binary_cross_entropy_with_logits(found, wanted)
+    sizes = [len(lesson) for lesson in batch]
+    ranked = [
+        -(functional.log_softmax(own, 0) * right).sum() / right.sum()
+        for own, right in zip(found.split(sizes), wanted.split(sizes), strict=True)
+        if right.any()
+    ]
+    return loss + RANKING * torch.stack(ranked).mean() if ranked else loss
 
 
 def train(
@@ -134,9 +125,10 @@ def train(
     for _ in range(plan.epochs):
         model.train()
         lessons = [*person_lessons(people, chance), *statements.lessons(plan.statements, chance)]
-        samples = [sample(each, tokenizer) for each in lessons]
-        for batch in batches(samples, plan.batch, chance):
-            optimiser.step(loss_of(model, batch))
+        chance.shuffle(lessons)
+        for first in range(0, len(lessons), plan.batch):
+            batch = lessons[first : first + plan.batch]
+            optimiser.step(loss_of(model, [samples(each, tokenizer) for each in batch]))
 
 
 @torch.no_grad()
@@ -145,31 +137,23 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
     highest.
 
     Returns:
-        untold: the probability that a question that nothing answers seems less answered than
-            another (AUC).
-        caught_at_0.95 and so on: the share of such questions that are recognised if this share of
-            the others is kept.
-        first_1, first_3: the share of the other questions whose facts are all among the first so
-            many memories; with `encoder_`, as the encoder ranks them.
-        outdated: the probability that an outdated memory seems more so than another (AUC).
+        told: the probability that the likeliest answer to a question that something answers is
+            likelier than that to one that nothing answers (AUC).
+        caught_at_0.95 and so on: the share of the latter that are recognised if this share of the
+            former is kept.
+        first_1, first_3: the share of the former whose facts are all among the first so many
+            memories; with `encoder_`, as the encoder ranks them.
     """
     model.eval()
-    doubts: dict[bool, list[float]] = {True: [], False: []}
-    old: dict[bool, list[float]] = {True: [], False: []}
+    likeliest: dict[bool, list[float]] = {True: [], False: []}
     ranked: dict[str, list[bool]] = {}
     for person in people:
         for asked, cosines in zip(person.asked, person.cosines, strict=True):
             nearest = np.argsort(-cosines)[:RECALLED].tolist()
-            shown = sorted(nearest)
-            made = sample(person.lesson(asked, shown, asked.question), tokenizer).made
-            found, unanswered = model([made])
-            shares = found[0].sigmoid().cpu().numpy()
-            answers = dict(zip(shown, shares[:, 0].tolist(), strict=False))
-            doubt = float(unanswered.sigmoid()) + 1 - max(answers.values())
-            doubts[bool(asked.about)].append(doubt)
-            for number, share in zip(shown, shares[:, 1].tolist(), strict=False):
-                if number in asked.about:
-                    old[number in asked.outdated].append(share)
+            lesson = person.lesson(asked, nearest, asked.question)
+            found = model([each.made for each in samples(lesson, tokenizer)]).sigmoid().tolist()
+            answers = dict(zip(nearest, found, strict=True))
+            likeliest[bool(asked.about)].append(max(found))
             if asked.about:
                 best = sorted(answers, key=lambda each: -answers[each])
                 for top in TOPS:
@@ -177,19 +161,12 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
                         ranked.setdefault(f"{name}first_{top}", []).append(
                             asked.facts <= {*order[:top]}
                         )
-    return _figures(doubts, old, ranked)
-
-
-def _figures(
-    doubts: dict[bool, list[float]], old: dict[bool, list[float]], ranked: dict[str, list[bool]]
-) -> dict[str, Any]:
-    told, untold = np.array(doubts[True]), np.array(doubts[False])
-    figures: dict[str, float] = {"untold": auc(told, untold)}
+    told, untold = np.array(likeliest[True]), np.array(likeliest[False])
+    figures: dict[str, float] = {"told": auc(untold, told)}
     for kept in KEPT:
-        caught = untold > np.quantile(told, kept) if len(told) else np.array([])
+        caught = untold < np.quantile(told, 1 - kept) if len(told) else np.array([])
         figures[f"caught_at_{kept}"] = float(caught.mean()) if len(caught) else 0.0
     figures |= {name: float(np.mean(each)) for name, each in ranked.items()}
-    figures["outdated"] = auc(np.array(old[False]), np.array(old[True]))
     return {name: round(each, 3) for name, each in figures.items()}
 
 

@@ -20,15 +20,15 @@ NEAR_MISSES = "training/near_misses.jsonl"
 KINDS = ("changed", "two", "time", "one", "person", "never")
 LOWER = 0.15
 """Share of the questions without capitals and a mark at the end."""
-FEWEST, MOST = 5, 12
-"""Number of memories of a lesson."""
-UNTOLD = 0.12
-"""Share of the answerable questions of people whose answers are left out."""
-NOISE = 0.08
-"""Standard deviation of what is added to the cosines that choose a person's memories."""
-MISSED, ANSWERED = 0.6, 0.75
-"""Up to which random number an utterance is learnt with a question that it misses, and with one
-that it answers. Otherwise it is left out."""
+MOST_ANSWERS, OTHERS = 4, 4
+"""Maximum number of memories of a lesson that answer the question, and number of the others. If
+nothing answers it, there is one more."""
+NOISE = 0.06
+"""Standard deviation of what is added to the cosines that choose a person's other memories."""
+MISSED = 0.6
+"""How often an utterance is learnt with a question that it misses, if there is one."""
+BESIDE = 1
+"""Number of utterances made to be mistaken for another one, among the others in its lesson."""
 SAME, SAME_QUESTION, APART = 0.75, 0.55, 0.1
 """Another utterance may answer an utterance's question, too, if its cosine with the utterance is
 above the first; with the question, above the second, or nearly as high as the utterance's own."""
@@ -42,13 +42,12 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A question with memories, oldest first. A memory answers the question, is an outdated answer,
-    or has nothing to do with it."""
+    """A question with memories, and whether each answers it, be it only in part or as of when it
+    was said."""
 
     question: str
     memories: tuple[str, ...]
     answers: tuple[bool, ...]
-    outdated: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,7 @@ class Person:
         return Lesson(
             question,
             tuple(self.said[each] for each in chosen),
-            tuple(each in asked.facts for each in chosen),
-            tuple(each in asked.outdated for each in chosen),
+            tuple(each in asked.about for each in chosen),
         )
 
 
@@ -110,13 +108,12 @@ def person_lessons(people: Sequence[Person], chance: Random) -> Iterator[Lesson]
     it of the person's other statements."""
     for person in people:
         for asked, cosines in zip(person.asked, person.cosines, strict=True):
-            count = chance.randint(FEWEST, MOST)
-            untold = bool(asked.about) and chance.random() < UNTOLD
-            needed = frozenset[int]() if untold else asked.about
             noise = [chance.gauss(0, NOISE) for _ in cosines]
-            order = [each for each in np.argsort(-(cosines + noise)) if each not in asked.about]
-            nearest = {int(each) for each in order[: max(0, count - len(needed))]}
-            yield person.lesson(asked, sorted(needed | nearest), _varied(asked.question, chance))
+            order = np.argsort(-(cosines + noise)).tolist()
+            answers = sorted(asked.about)[:MOST_ANSWERS]
+            others = [each for each in order if each not in asked.about]
+            chosen = [*answers, *others[: OTHERS if answers else OTHERS + 1]]
+            yield person.lesson(asked, chosen, _varied(asked.question, chance))
 
 
 class Statements:
@@ -135,31 +132,21 @@ class Statements:
 
     def lessons(self, count: int, chance: Random) -> Iterator[Lesson]:
         """Yield lessons about `count` utterances. Their other memories are utterances about similar
-        things, and any others."""
+        things."""
         drawn = chance.sample(range(len(self._told)), min(count, len(self._told)))
         for number, near in zip(drawn, self._similar(drawn), strict=True):
             yield self._lesson(self._told[number], near, chance)
 
     def _lesson(self, told: Told, near: Sequence[int], chance: Random) -> Lesson:
-        count, drawn = chance.randint(FEWEST, MOST), chance.random()
         missed = self._near_misses.get(told.said, ())
-        answered = False
-        if missed and drawn < MISSED:
-            question = chance.choice(missed)
-        else:
-            question = chance.choice(told.asked)
-            answered = bool(missed) or drawn < ANSWERED
-        others = [self._told[each].said for each in chance.sample(near, min(len(near), count // 2))]
-        others += [chance.choice(self._told).said for _ in range(count - 1 - len(others))]
-        if told.beside:
-            beside = chance.sample(told.beside, min(len(told.beside), chance.randint(1, 2)))
-            others[-len(beside) :] = beside
-        memories = [(each, False) for each in others if each != told.said]
-        if answered or question in missed:
-            memories.append((told.said, answered))
-        chance.shuffle(memories)
-        texts, answers = zip(*memories, strict=True)
-        return Lesson(_varied(question, chance), texts, answers, (False,) * len(texts))
+        answered = not missed or chance.random() >= MISSED
+        question = chance.choice(told.asked if answered else missed)
+        beside = chance.sample(told.beside, min(len(told.beside), BESIDE))
+        count = min(len(near), OTHERS - 1 - len(beside))
+        others = [self._told[each].said for each in chance.sample(near, count)]
+        memories = (told.said, *others, *beside)
+        answers = (answered, *(False for _ in memories[1:]))
+        return Lesson(_varied(question, chance), memories, answers)
 
     def _similar(self, numbers: Sequence[int]) -> Iterator[list[int]]:
         """Yield, for each of these utterances, the numbers of those that are nearest to its first

@@ -10,9 +10,8 @@ import pytest
 from scripts.common.rows import InputUnusable
 from scripts.train import reranking_lessons
 from scripts.train.reranking_lessons import (
-    FEWEST,
     KINDS,
-    MOST,
+    OTHERS,
     Asked,
     Lesson,
     Person,
@@ -38,37 +37,28 @@ def nothing(texts: Sequence[str]) -> Vectors:
     return np.zeros((len(texts), 2), np.float32)
 
 
-def labelled(lesson: Lesson, text: str) -> tuple[bool, bool]:
-    at = lesson.memories.index(text)
-    return lesson.answers[at], lesson.outdated[at]
-
-
 # -- people -----------------------------------------------------------------------------------
 
 
-def test_a_persons_answers_and_outdated_answers_are_among_what_is_near() -> None:
-    chance, untold = Random(1), 0
-    for _ in range(300):
+def test_a_persons_answers_old_and_new_stand_beside_what_is_near() -> None:
+    chance, others = Random(1), set[int]()
+    for _ in range(50):
         [lesson] = person_lessons([person(DENTIST)], chance)
         numbers = [SAID.index(each) for each in lesson.memories]
-        assert numbers == sorted(numbers)
-        assert FEWEST <= len(numbers) <= MOST
-        if not any(lesson.answers):
-            untold += 1
-            assert not {3, 7, 12} & {*numbers}
-            assert not any(lesson.outdated)
-            continue
-        for text, labels in (("12", (True, False)), ("3", (False, True)), ("7", (False, True))):
-            assert labelled(lesson, f"Said {text}.") == labels
-        assert sum(lesson.answers) + sum(lesson.outdated) == 3
-        assert np.mean(numbers) > 8  # rather the nearer ones than any
-    assert 15 < untold < 70
+        assert dict(zip(numbers, lesson.answers, strict=True)) == {
+            number: number in {3, 7, 12} for number in numbers
+        }
+        assert sum(lesson.answers) == 3
+        assert len(numbers) == 3 + OTHERS
+        others |= {*numbers} - {3, 7, 12}
+    assert OTHERS < len(others) < 14, "rather the nearer ones than any"
+    assert min(others) > 7
 
 
 def test_what_was_never_told_is_answered_by_nothing() -> None:
     [lesson] = person_lessons([person(NEVER)], Random(1))
-    assert not any((*lesson.answers, *lesson.outdated))
-    assert len(lesson.memories) >= FEWEST
+    assert not any(lesson.answers)
+    assert len(lesson.memories) == OTHERS + 1
 
 
 def test_some_questions_are_as_a_recogniser_writes_them() -> None:
@@ -94,19 +84,14 @@ def number_in(lesson: Lesson) -> str:
     return "".join(each for each in lesson.question if each.isdigit())
 
 
-def test_an_utterance_answers_its_question_or_is_left_out() -> None:
+def test_an_utterance_answers_its_question_and_those_beside_it_do_not() -> None:
     found = lessons({})
     assert len(found) == len(TOLD)
-    answered = 0
     for lesson in found:
-        own = f"Told {number_in(lesson)}."
-        assert len(lesson.memories) <= MOST
-        assert not any(lesson.outdated)
-        if own in lesson.memories:
-            answered += 1
-            assert labelled(lesson, own) == (True, False)
-        assert sum(lesson.answers) == (own in lesson.memories)
-    assert len(TOLD) / 2 < answered < len(TOLD)
+        number = number_in(lesson)
+        assert lesson.memories[0] == f"Told {number}."
+        assert lesson.answers == (True, *[False] * (OTHERS - 1))
+        assert ("Beside." in lesson.memories) == bool(int(number) % 2)
 
 
 def test_an_utterance_does_not_answer_the_questions_that_it_nearly_answers() -> None:
@@ -115,14 +100,8 @@ def test_an_utterance_does_not_answer_the_questions_that_it_nearly_answers() -> 
     missed = [each for each in found if each.question.lower().startswith("missed")]
     assert 0 < len(missed) < len(found)
     for lesson in found:
-        own = f"Told {number_in(lesson)}."
-        assert labelled(lesson, own) == (lesson not in missed, False)
-        assert sum(lesson.answers) == (lesson not in missed)
-
-
-def test_utterances_beside_it_are_among_the_memories() -> None:
-    for lesson in lessons({}):
-        assert ("Beside." in lesson.memories) == bool(int(number_in(lesson)) % 2)
+        assert lesson.memories[0] == f"Told {number_in(lesson)}."
+        assert lesson.answers == (lesson not in missed, *[False] * (OTHERS - 1))
 
 
 def test_utterances_that_may_answer_as_well_are_not_taken_as_similar() -> None:
