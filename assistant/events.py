@@ -229,8 +229,9 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt(Event):
-    """The prompt of a turn was built. `left_out` lists the recalled memories that the prompt does
-    not contain, each as its id and the reason in words."""
+    """The prompt of a turn was built. `sections` is empty if the assistant answers without the
+    language model. `left_out` lists the recalled memories that the prompt does not contain, each as
+    its id and the reason in words."""
 
     turn: int
     sections: tuple[PromptSection, ...]
@@ -240,7 +241,7 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer, as the model writes it. The written answer may be ahead of the spoken
+    """A piece of the answer, as it is written. The written answer may be ahead of the spoken
     one."""
 
     turn: int

@@ -7,10 +7,10 @@ that nobody here can know the answer to, and questions that refer to what was sa
 later about what they said: what has changed, what follows from two statements, when something was,
 what belongs to whom, and what they never told.
 
-All this takes the product's own way: skills first, then the language model with the product's
-prompt, with what recall finds, and with the check of claims. The clock is simulated, and recall has
-all the time that it needs. How many notes a prompt contains depends on how fast the model reads;
-this is measured once per model, or given.
+All this takes the product's own way: skills first, then the fixed replies to what can't be known,
+then the language model with the product's prompt, with what recall finds, and with the check of
+claims. The clock is simulated, and recall has all the time that it needs. How many notes a prompt
+contains depends on how fast the model reads; this is measured once per model, or given.
 
 Answers are judged by the patterns of their rows: all of `accept` must be found, and none of
 `reject`, in what is spoken. The figures besides:
@@ -27,6 +27,7 @@ Answers are judged by the patterns of their rows: all of `accept` must be found,
                     stand nowhere in the prompt
     cut             the answer was ended because it claimed an act
     by_skill        a skill answered
+    fixed           the assistant said, without the language model, that it doesn't know
 
 Intervals are bootstrap 95 %, over conversations or people.
 """

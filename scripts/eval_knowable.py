@@ -4,6 +4,7 @@ On a part of `data/evaluation/knowable.jsonl`: the share of questions found that
 the internet could answer (live), or who was there (unseen), and the share of other utterances that
 are wrongly taken for one (known). The talk of the same part of `intents.jsonl` and `requests.jsonl`
 shows how much ordinary talk is taken for such a question; a few utterances of it are some. The
+last line says to which of all these the assistant replies without the language model. The
 threshold in use is `UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part
 `dev`, and only mistakes of that part may be looked at (`--show`).
 """
@@ -29,6 +30,8 @@ def work(options: program.Options) -> program.Figures:
     for least, figures in found["steps"].items():
         print(f"{least:>9}" + "".join(f"{figures[each]:>12}" for each in COLUMNS))
     print(f"in use: {found['threshold']}; talk: {found['talk']} utterances")
+    shares = ", ".join(f"{each} of {label}" for label, each in found["fixed"].items())
+    print(f"fixed reply: {shares}, {found['talk_fixed']} of talk")
     return {name: each for name, each in found.items() if name != "wrong"}
 
 

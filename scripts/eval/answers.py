@@ -172,7 +172,7 @@ async def talk_with(parts: SessionParts, folder: Path, talk: Talk) -> Judged:
     async with open_session(parts, Home(folder).create()) as session:
         for said in talk.turns:
             turn = await session.turn(said)
-            if turn.prompt is not None:  # what a skill replies is no exchange
+            if not turn.by_skill:  # what a skill replies is no exchange
                 await session.keep(said, turn.text)
     verdict = judged(
         turn.text,
@@ -221,5 +221,5 @@ def facts_shown(facts: Sequence[str], turn: Turn) -> bool:
 
 
 def _read(turn: Turn) -> str | None:
-    """What the model has read; None if a skill replied."""
+    """What the model has read; None if it wasn't asked."""
     return "\n".join(each.content for each in turn.prompt.messages) if turn.prompt else None

@@ -148,8 +148,8 @@ async def check(answered: Answered, classifier: Remembered, detector: ClaimDetec
 
 
 async def measured(model: str, file: Path | None, threads: int) -> list[Checked]:
-    """Ask a language model all prompts, and check its answers. Those that a skill takes are left
-    out.
+    """Ask a language model all prompts, and check its answers. Those that a skill or a fixed reply
+    answers are left out.
 
     Args:
         file: keeps the answers, so that they are not written again.

@@ -74,6 +74,8 @@ class NoteTaker:
         elif isinstance(event, Remarked):
             self._notes.reply = event.text
         elif isinstance(event, TurnEnded):
+            if not event.context_tokens:
+                self._notes.reply = event.assistant
             self._rebase(event)
 
     def _rebase(self, turn: TurnEnded) -> None:
