@@ -87,7 +87,7 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is speaking, perhaps to another person, or typing. This event is not recorded.
+    """Somebody is typing, or speaking, perhaps to another person. This event is not recorded.
 
     Background work stops on this event. `sure` is False until the voice has lasted long enough to
     be certain.
@@ -205,8 +205,8 @@ class Recalled(Event):
     prompt.
 
     `missed`: the embedding of the question was not ready by the deadline. The search then used the
-    question's words and, if there was one, the embedding of the words heard shortly before. If this
-    took too long too, nothing was recalled. `stand_in`: only the fast encoder was ready in time,
+    question's words and, if there was one, the embedding of the words heard shortly before. If even
+    this took too long, nothing was recalled. `stand_in`: only the fast encoder was ready in time,
     not the stronger one. `brief`: memories were ranked only by words and meaning, for lack of time.
     """
 
