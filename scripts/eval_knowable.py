@@ -1,12 +1,13 @@
-"""Measures how well it is recognised that the assistant can't know what it is asked.
+"""Measures how well the assistant recognises questions that it can't answer.
 
-On a part of `data/evaluation/knowable.jsonl`: the share of questions found that only somebody with
-the internet could answer (live), or who was there (unseen), and the share of other utterances that
-are wrongly taken for one (known). The talk of the same part of `intents.jsonl` and `requests.jsonl`
-shows how much ordinary talk is taken for such a question; a few utterances of it are some. The
-last line says to which of all these the assistant replies without the language model. The
-threshold in use is `UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part
-`dev`, and only mistakes of that part may be looked at (`--show`).
+A part of `data/evaluation/knowable.jsonl` has questions that only somebody with the internet could
+answer (live) or only somebody who was there (unseen), and other utterances (known). The program
+measures the share of such questions that are recognised, and the share of other utterances that are
+taken for one. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows how much
+ordinary talk is taken for such a question; a few of these utterances really are. The last line says
+to which of all these the assistant replies without the language model. The threshold in use is
+`UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part `dev`, and only mistakes
+of that part may be looked at (`--show`).
 """
 
 import sys

@@ -17,9 +17,9 @@ UNKNOWN = frozenset({NEVER, UNKNOWABLE})
 """Kinds of questions that can't be answered, so that every name in the answer may be invented."""
 OF_MEMORIES = ("shown", "right_of_shown")
 LONGEST = 150
-"""Most characters that are shown of the reason why an answer is wrong."""
+"""Maximum number of characters shown of the reason why an answer is wrong."""
 NARROWEST = 12
-"""Fewest characters of a column."""
+"""Minimum width of a column, in characters."""
 FAULTS = ("person", "repeats", "echoes", "too_short", "too_long", "unspeakable")
 
 

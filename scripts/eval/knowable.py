@@ -1,4 +1,4 @@
-"""Measures how well it is recognised that the assistant can't know what it is asked."""
+"""Measures how well the assistant recognises questions that it can't answer."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from scripts.eval.commands import NAMES, share
 from scripts.eval.intents import loaded_classifier, with_classifier
 
 ACT = "act"
-"""Tag of utterances that ask for an act, such as looking up the weather: they are no talk."""
+"""Tag of utterances that ask for an act, such as looking up the weather, and so are not talk."""
 STEPS = (0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95)
 """Thresholds to choose from."""
 
@@ -34,8 +34,8 @@ class Scored(NamedTuple):
 
 
 def by_classifier(classifier: IntentClassifier) -> CannotKnow:
-    """Makes a function that says what the assistant replies to what it can't know, as in the
-    product: what the grammar recognises isn't classified."""
+    """Makes a function that returns the product's reply to what the assistant can't know. What the
+    grammar recognises isn't classified."""
 
     def cannot_know(text: str) -> str | None:
         asked = is_classified(recognise(text, NAMES))
@@ -45,8 +45,7 @@ def by_classifier(classifier: IntentClassifier) -> CannotKnow:
 
 
 def talk(part: str) -> list[str]:
-    """What is labelled as talk in a part of the utterances with commands and requests. Raises
-    InputUnusable."""
+    """The talk in a part of both sets of commands and requests. Raises InputUnusable."""
     return [
         each.said
         for name in (EVALUATION, REQUESTS)

@@ -62,7 +62,7 @@ class Turn:
 
 
 def all_known(_: str) -> None:
-    """Takes nothing for something that the assistant can't know."""
+    """Says of everything that the assistant can know it."""
     return
 
 

@@ -91,7 +91,8 @@ class NoteTaker:
 
 
 class Probe:
-    """Times the calls of a session's models, as (begin, first result) on the clock of the notes."""
+    """Records when each call of a session's models began and when it gave its first result, on the
+    clock of the notes."""
 
     def __init__(self, models: ModelSet) -> None:
         self.transcriptions: list[tuple[float, float]] = []
@@ -142,8 +143,8 @@ def _noting_the_first(
 
 
 class Requests:
-    """The answers that a session's `Hear` has asked for. A turn that a skill takes is not in the
-    ledger, so this is how its times are known."""
+    """The answers that a session's `Hear` has asked for. They tell the times of a turn that a skill
+    answers, which the ledger does not contain."""
 
     def __init__(self, hear: Hear) -> None:
         self._asked: list[SpeculativeAnswer] = []
@@ -197,7 +198,7 @@ class Ours:
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
         self.parts = Parts()
-        """What the next conversation has."""
+        """The parts of the next conversation."""
 
     async def load(self) -> None:
         """Load the models. Raises ModelError: one is missing or damaged."""
