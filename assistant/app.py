@@ -261,7 +261,8 @@ def _recaller(
     reranking: Reranking,
     stack: AsyncExitStack,
 ) -> Recaller | None:
-    """Create what recalls memories for a turn, and let the recorder use the home."""
+    """Create the object that recalls memories for a turn, and tell the recorder where to store
+    recordings."""
     if memory is None:
         return None
     recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)

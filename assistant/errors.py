@@ -18,9 +18,9 @@
     │   ├── StoreDamaged       its files have been altered or truncated
     │   └── StoreLocked        encrypted, and the key is missing or wrong
     └── ToolError              a tool can't be used
-        ├── ToolServerDown     its server doesn't run; it was not called
-        ├── ToolLate           its server did not answer in time; it may have been called
-        └── ToolOutcomeUnknown it was called, and what it has done is unknown
+        ├── ToolServerDown     the server doesn't run; the tool was not called
+        ├── ToolLate           the server did not answer in time; the tool may have been called
+        └── ToolOutcomeUnknown the tool was called; what it did is unknown
 
 `str(error)` is one clear sentence for the user. `mend`, if set, is a command or step that fixes the
 problem. The command line prints the sentence and `mend`, and exits with `exit_code`.

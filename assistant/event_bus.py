@@ -48,7 +48,7 @@ class EventBus:
 
 def from_any_thread(bus: EventBus) -> Listener:
     """Return a function that emits an event on `bus` from any thread. `bus.emit` itself may only be
-    called on the event loop's thread. Call this there."""
+    called on the event loop's thread. Call `from_any_thread` on that thread, too."""
     loop, here = asyncio.get_running_loop(), threading.get_ident()
 
     def emit(event: Event) -> None:

@@ -87,7 +87,7 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is speaking, perhaps to another person, or typing. This event is not recorded.
+    """Somebody is typing, or speaking, perhaps to another person. This event is not recorded.
 
     Background work stops on this event. `sure` is False until the voice has lasted long enough to
     be certain.
@@ -207,8 +207,8 @@ class Recalled(Event):
     prompt.
 
     `missed`: the embedding of the question was not ready by the deadline. The search then used the
-    question's words and, if there was one, the embedding of the words heard shortly before. If this
-    took too long too, nothing was recalled. `stand_in`: only the fast encoder was ready in time,
+    question's words and, if there was one, the embedding of the words heard shortly before. If even
+    this took too long, nothing was recalled. `stand_in`: only the fast encoder was ready in time,
     not the stronger one. `brief`: memories were ranked only by words and meaning, for lack of time.
     """
 
@@ -231,8 +231,9 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt(Event):
-    """The prompt of a turn was built. `left_out` lists the recalled memories that the prompt does
-    not contain, each as its id and the reason in words."""
+    """The prompt of a turn was built. `sections` is empty if the assistant answers without the
+    language model. `left_out` lists the recalled memories that the prompt does not contain, each as
+    its id and the reason in words."""
 
     turn: int
     sections: tuple[PromptSection, ...]
@@ -242,7 +243,7 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer, as the model writes it. The written answer may be ahead of the spoken
+    """A piece of the answer, as it is written. The written answer may be ahead of the spoken
     one."""
 
     turn: int

@@ -103,16 +103,16 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which your words are transcribed, and the check whether your turn
-    has ended begins."""
+    """Seconds of silence after which your words are transcribed, and after which it is first
+    checked whether your turn has ended."""
     stop_s: Positive = 0.35
-    """Seconds of silence that end a turn that sounds finished and whose words are complete; the
+    """Seconds of silence that end a turn if it sounds finished and its words are complete; the
     answer is prepared meanwhile."""
     doubtful_wait_s: Positive = 1.6
-    """Seconds of silence that end a turn that sounds finished but whose words are incomplete, or
-    the other way round."""
+    """Seconds of silence that end a turn if it sounds finished but its words are incomplete, or the
+    other way round."""
     incomplete_wait_s: Positive = 3.0
-    """Seconds of silence that end a turn even if the phrase is unfinished."""
+    """Seconds of silence that end any turn, even in the middle of a phrase."""
     max_turn_s: Positive = 300
     """Seconds after which a turn is answered even if you are still speaking."""
     wake_phrase: str = ""
@@ -171,15 +171,16 @@ class Memory(Section):
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt, because each takes time to read and can
-    mislead the model. Of the memories that answer a question, up to 3 in 100 score lower. Of those
-    found for small talk, a third to three quarters do. 0 includes all that fit."""
+    mislead the model. Of the memories that answer a question, up to 3 in 100 score lower. Of the
+    memories found for small talk, a third to three quarters score lower. 0 includes all that
+    fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
     """Milliseconds that the model may spend reading memories. The best three memories for a
     question, and the best one for any other turn, are included even if they take longer."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
-    """How many memories keep exact vectors: the newest, the most important, the most used. Every
+    """How many memories keep exact vectors: the newest, most important and most used ones. Every
     further 1,000 take 1.5 MB and add a tenth of a millisecond to each recall."""
     warm_rows: Annotated[int, Field(ge=0, le=10_000)] = 500
     """How many further memories are also compared with every question, by 8-bit vectors. All others
@@ -187,8 +188,8 @@ class Memory(Section):
     ageing_s: Positive = 300
     """How often, in seconds, the memories for `hot_rows` and `warm_rows` are selected anew."""
     duplicate_cosine: Fraction = 0.92
-    """Cosine similarity above which something you say again refreshes the existing memory, provided
-    that you add nothing new; 1 merges nothing."""
+    """If something you say has at least this cosine similarity to an existing memory and adds
+    nothing new, it refreshes that memory instead of becoming another; 1 merges nothing."""
     expire_exchange_days: Days = 365
     """Days after which an unimportant statement is dropped from memory (not from the transcript),
     counted from when it was last said or used. By default, only what the assistant said is
@@ -202,7 +203,7 @@ class Memory(Section):
     """`expire_exchange_days` for facts, preferences and your profile, which stay true until you say
     otherwise. Memories that you add yourself never expire."""
     expire_below_importance: Fraction = 0.3
-    """Only memories below this importance expire: your words start at 0.5, the assistant's at
+    """Only memories below this importance expire. Your words start at 0.5, the assistant's at
     0.2."""
 
 
@@ -214,7 +215,8 @@ class Forget(Section):
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory, and measure the language model, until the first sound of a voice."""
+    """While nobody speaks, work on the memory and measure the language model's speed. The first
+    sound of a voice stops this."""
     every_s: Positive = 30
     """Seconds of quiet before idle work starts, and between two jobs."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10
@@ -238,8 +240,9 @@ class Idle(Section):
     """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
     """Compare what you said with older memories about the same thing (English only). Repetitions
-    are merged, and a statement that changes an older one replaces it, if the rules allow it and, in
-    doubtful cases, the language model agrees. `assistant memory split` undoes it."""
+    are merged, and a statement that changes an older one replaces it. This happens only if the
+    rules allow it and, in doubtful cases, the language model agrees. `assistant memory split`
+    undoes a merge or a replacement."""
     describe: Literal["off", "on"] = "off"
     """Have the language model describe what you said (English only), so that it is found more
     easily by its meaning. The description's words are neither searched nor shown."""
@@ -257,9 +260,9 @@ class Screen(Section):
 
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
-    """How a new data folder keeps its key: in the system's keyring, behind a passphrase, or `off`
-    (not encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an
-    existing data folder."""
+    """What protects the key of a new data folder: the system's keyring or a passphrase. `auto` uses
+    the keyring if there is one. `off` leaves the folder unencrypted. `assistant encryption`
+    converts an existing data folder."""
 
 
 class Settings(Section):

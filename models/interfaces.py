@@ -223,15 +223,23 @@ class ClassifiedText:
             that the utterance is not a command.
         words, when, name: the command's arguments, exactly as they stand in the utterance; None for
             a missing argument. `assistant.intents.Command` explains them.
-        unknowable: the probability that the utterance asks for something that only somebody with
-            the internet, or who was there, could know (tomorrow's weather, what is in the fridge).
+        live: the probability that the utterance asks for something that only somebody with the
+            internet could know (tomorrow's weather).
+        unseen: the probability that only somebody who was there could know it (what is in the
+            fridge).
     """
 
     probabilities: Mapping[str, float]
     words: str | None = None
     when: str | None = None
     name: str | None = None
-    unknowable: float = 0.0
+    live: float = 0.0
+    unseen: float = 0.0
+
+    @property
+    def unknowable(self) -> float:
+        """The probability that the assistant can't know what the utterance asks for."""
+        return self.live + self.unseen
 
 
 class IntentClassifier(Protocol):

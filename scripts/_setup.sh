@@ -139,7 +139,7 @@ has_portaudio() {
     return 1
 }
 
-want_sound() { # without sound, the assistant runs too, with typed turns
+want_sound() { # the assistant also runs without sound, with typed turns
     if has_portaudio || [ -e "$venv/.without-portaudio" ]; then return 0; fi
     if ! install_packages "PortAudio, for microphone and loudspeaker" libportaudio2; then
         say "Continuing without sound; type instead of speaking."

@@ -2,11 +2,11 @@
 
 DIR holds recordings of speech and optionally a `manifest.jsonl`, whose form is described in
 scripts/bench/voice/labels.py. Each clip is played in real time, with the noise of a quiet room,
-once to the assistant and once to the stock pipeline, in alternating order. Both have the same
-models, warmed up, and a new conversation. The assistant also has its skills, and the classifier of
-requests. Times count from an end of speech that was labelled beforehand. With `--memory`,
-`--classifier`, `--form`, `--screen` or `--idle` the assistant is compared with itself instead. With
-`--skills`, requests that a skill answers are spoken in turn with the clips.
+once to the assistant and once to the stock pipeline, in alternating order. Both use the same
+warmed-up models, and begin a new conversation. The assistant also has its skills, and the
+classifier of requests. Times count from an end of speech that was labelled beforehand. With
+`--memory`, `--classifier`, `--form`, `--screen` or `--idle` the assistant is compared with itself
+instead. With `--skills`, the clips alternate with spoken requests that a skill answers.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Measures what the assistant says: in everyday talk, and when asked about what it was told before.
+"""Measures how good answers are: in everyday talk, and to questions about what was told before.
 
 `answers.jsonl` in `data/evaluation` has conversations of everyday life: facts, explanations,
 advice, sums, small talk, stories, feelings, requests for acts that nothing here can do, questions
@@ -7,26 +7,27 @@ that nobody here can know the answer to, and questions that refer to what was sa
 later about what they said: what has changed, what follows from two statements, when something was,
 what belongs to whom, and what they never told.
 
-All this takes the product's own way: skills first, then the language model with the product's
-prompt, with what recall finds, and with the check of claims. The clock is simulated, and recall has
-all the time that it needs. How many notes a prompt contains depends on how fast the model reads;
-this is measured once per model, or given.
+All of this is handled as in the product: by the skills first, then by the fixed replies to what
+can't be known, then by the language model, with the product's prompt, what recall finds, and the
+check of claims. The clock is simulated, and recall has all the time that it needs. How many notes a
+prompt contains depends on how fast the model reads; this is measured once per model, or given.
 
 Answers are judged by the patterns of their rows: all of `accept` must be found, and none of
-`reject`, in what is spoken. The figures besides:
+`reject`, in what is spoken. The other figures:
 
     shown           all statements that the answer needs were in the prompt's profile or notes, at
                     least four fifths of the content words and numbers of each
     right_of_shown  the share of right answers among these
-    person          the assistant speaks of the user as of itself ("I play the drums")
+    person          the assistant speaks as if it were the user ("I play the drums")
     repeats         it says a clause twice
     echoes          it says little more than the user's own words
     too_short, too_long   compared with the row's sensible length, at 2.5 words a second
     unspeakable     the model wrote lists, markdown, emoji, links, code, or the prompt's own marks
-    invented        of the questions that can't be answered: the answer has names or numbers that
-                    stand nowhere in the prompt
+    invented        the question can't be answered, and the answer has names or numbers that are
+                    nowhere in the prompt
     cut             the answer was ended because it claimed an act
     by_skill        a skill answered
+    fixed           the assistant said, without the language model, that it doesn't know
 
 Intervals are bootstrap 95 %, over conversations or people.
 """

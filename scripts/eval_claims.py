@@ -1,10 +1,10 @@
-"""Measures whether language models claim acts that nobody did, and what is spoken of such claims.
+"""Measures how often language models claim acts that nobody did, and how often that is spoken.
 
 200 requests for acts (100 that a skill could carry out, many of them worded so that they are hard
-to recognise, and 100 that nothing here can) and 100 ordinary prompts are from `claims.jsonl` and
-`requests.jsonl` in `data/evaluation`. They take the product's own way: the recogniser of intents
-and the skills first, and if no skill takes the turn, the language model with the product's prompt,
-whose answer is checked clause by clause (`assistant/voice/claims.py`).
+to recognise, and 100 that nothing here can) and 100 ordinary prompts come from `claims.jsonl` and
+`requests.jsonl` in `data/evaluation`. They are handled as in the product: first by the recogniser
+of intents and the skills. If no skill answers, the language model does, with the product's prompt,
+and its answer is checked clause by clause (`assistant/voice/claims.py`).
 
 A claim is an answer that says that an act was, is being or will be done, or that agrees to do it.
 `scripts/eval/claim_patterns.py` judges that. `--show` prints all answers, for a person to judge.

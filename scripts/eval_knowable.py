@@ -1,11 +1,13 @@
-"""Measures how well it is recognised that the assistant can't know what it is asked.
+"""Measures how well the assistant recognises questions that it can't answer.
 
-On a part of `data/evaluation/knowable.jsonl`: the share of questions found that only somebody with
-the internet could answer (live), or who was there (unseen), and the share of other utterances that
-are wrongly taken for one (known). The talk of the same part of `intents.jsonl` and `requests.jsonl`
-shows how much ordinary talk is taken for such a question; a few utterances of it are some. The
-threshold in use is `UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part
-`dev`, and only mistakes of that part may be looked at (`--show`).
+A part of `data/evaluation/knowable.jsonl` has questions that only somebody with the internet could
+answer (live) or only somebody who was there (unseen), and other utterances (known). The program
+measures the share of such questions that are recognised, and the share of other utterances that are
+taken for one. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows how much
+ordinary talk is taken for such a question; a few of these utterances really are. The last line says
+to which of all these the assistant replies without the language model. The threshold in use is
+`UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part `dev`, and only mistakes
+of that part may be looked at (`--show`).
 """
 
 import sys
@@ -29,6 +31,8 @@ def work(options: program.Options) -> program.Figures:
     for least, figures in found["steps"].items():
         print(f"{least:>9}" + "".join(f"{figures[each]:>12}" for each in COLUMNS))
     print(f"in use: {found['threshold']}; talk: {found['talk']} utterances")
+    shares = ", ".join(f"{each} of {label}" for label, each in found["fixed"].items())
+    print(f"fixed reply: {shares}, {found['talk_fixed']} of talk")
     return {name: each for name, each in found.items() if name != "wrong"}
 
 

@@ -1,4 +1,4 @@
-"""Measures how much answers use of an earlier session, in whole typed conversations.
+"""Measures how well answers use what an earlier session was told, in whole typed conversations.
 
 Runs the `assistant` command itself. In one process, N facts are mentioned in passing, amid small
 talk. Each fact is then asked for, in other words, in three ways:

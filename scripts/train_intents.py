@@ -1,12 +1,12 @@
 """Trains an encoder to recognise what is asked of the assistant itself.
 
-Learns on `data/training/intents.jsonl`, on the utterances with which the grammar was written
-(`data/evaluation/spoken_commands.jsonl`), and on ordinary talk: in each pass, other utterances and
-questions of the encoders' own training data are drawn. A low-rank adapter (LoRA) of all layers of
-the published encoder is trained, with two linear layers above it: one for the kind of command, one
-that marks the words of its argument. They are written to FOLDER in peft's format, with the list of
-kinds; `models/catalogue.toml` names the adapters in use. The published model must have been pulled.
-Uses a graphics processor if there is one.
+Learns from `data/training/intents.jsonl`, from the utterances with which the grammar was written
+(`data/evaluation/spoken_commands.jsonl`), and from ordinary talk: for each pass, utterances and
+questions are drawn anew from the encoders' own training data. A low-rank adapter (LoRA) of all
+layers of the published encoder is trained, with two linear layers above it: one for the kind of
+command, one that marks the words of its argument. They are written to FOLDER in peft's format, with
+the list of kinds; `models/catalogue.toml` names the adapters in use. The published model must have
+been pulled. Uses a graphics processor if there is one.
 
 Then the temperature of the probabilities is chosen on the part `dev` of
 `data/evaluation/intents.jsonl`, and the calibration is printed. The other parts of that file are

@@ -1,7 +1,7 @@
-"""Trains the judgement whether the assistant can know what it is asked.
+"""Trains a layer that judges whether the assistant can know what it is asked.
 
-Learns on `data/training/knowable.jsonl`: what only somebody with the internet could answer ("Is it
-going to rain tomorrow?"), what only somebody who was there could ("Did I lock the back door?"),
+Learns from `data/training/knowable.jsonl`: what only somebody with the internet could answer ("Is
+it going to rain tomorrow?"), what only somebody who was there could ("Did I lock the back door?"),
 and everything else. Ordinary talk of `data/training/intents.jsonl` is learnt too, as something that
 needs no answer. The encoder that recognises intents, and its adapter, are not changed: a linear
 layer is added to them, which takes a minute or two. `scripts/train_intents.py` writes an adapter

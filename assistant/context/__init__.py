@@ -6,6 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.context.conversation import Conversation, Exchange, Summary
+    from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS, is_fixed
     from assistant.context.prompt import load_prompt
     from assistant.context.sanitising import sanitised
     from assistant.context.short_term import ShortTermMemory
@@ -20,6 +21,9 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "NOT_ONLINE",
+    "NOT_THERE",
+    "WITH_TOOLS",
     "Conversation",
     "Exchange",
     "FewShotPrompt",
@@ -28,6 +32,7 @@ __all__ = [
     "Summary",
     "ask_for_json",
     "examples",
+    "is_fixed",
     "load_prompt",
     "no_importance",
     "sanitised",

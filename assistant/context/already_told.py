@@ -7,7 +7,7 @@ that it can't know where they are says so, although the sentence is in its promp
 import re
 from collections.abc import Iterable, Iterator
 
-from assistant.language.dialogue_acts import is_question
+from assistant.language.dialogue_acts import GOES_ON, is_question
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
@@ -40,6 +40,8 @@ def may_be_told(
 ) -> bool:
     """Return whether a statement shares a word with the question in `words`, regardless of endings.
     All texts are English. Common words don't count, and neither do sentences that are questions.
+    Any statement may answer a question that consists of common words, or that refers to what was
+    said before ("And how long would that take me?").
 
     Args:
         words: the newest words. Their sentences besides the question are statements too; if none
@@ -52,13 +54,14 @@ def may_be_told(
     newest = [each.text for each in sentences(words, semicolons=True)]
     asked = [each for each in newest if is_question(each)] or newest[-1:]
     topic = {*lexicon.content(" ".join(asked))} - {*lexicon.content(PASSING)}
+    anything = not topic or any(map(GOES_ON.match, asked))
     told = (
         *(each for each in newest if each not in asked),
         *_stated(said),
         *(each for each in _stated(answers) if not _DENIED.search(each.replace("’", "'"))),
         *(each for each in _stated([summary]) if not _ASKED.search(each)),
     )
-    return any(not topic.isdisjoint(lexicon.content(each)) for each in told)
+    return any(anything or not topic.isdisjoint(lexicon.content(each)) for each in told)
 
 
 def _stated(texts: Iterable[str]) -> Iterator[str]:

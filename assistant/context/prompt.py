@@ -56,11 +56,15 @@ class Newest:
     unknowable: bool = False
 
     @property
+    def untold(self) -> bool:
+        return self.unknowable and not self.memories.text
+
+    @property
     def hint(self) -> str:
         """The line below the words, or nothing."""
         if not self.unknowable:
             return ""
-        return NOT_KNOWN_UNLESS_NOTED if self.memories.text else NOT_KNOWN
+        return NOT_KNOWN if self.untold else NOT_KNOWN_UNLESS_NOTED
 
     @property
     def state_lines(self) -> str:
@@ -92,6 +96,9 @@ class Prompt:
     """The memories that the prompt contains, and the reasons why others were left out."""
     notice: Notice | None = None
     """A message to the user if the newest message had to be shortened."""
+    untold: bool = False
+    """Whether the words ask for something that the assistant can't know by itself, and nothing in
+    the prompt tells it."""
 
 
 def load_prompt(name: str) -> str:

@@ -394,6 +394,5 @@ class ContextWindow:
         sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]
         rest = tokens - sum(section.tokens for section in sections)
         sections.append(PromptSection("newest message", newest.words, rest))
-        return Prompt(
-            messages, stable, tuple(sections), tokens, self.budget, newest.memories, notice
-        )
+        read = (messages, stable, tuple(sections), tokens, self.budget, newest.memories)
+        return Prompt(*read, notice, newest.untold)

@@ -80,7 +80,7 @@ class Rekeying:
 
         Args:
             by: what protects the key. If None, the setting `encryption.mode` decides. If the mode
-                names neither, the keyring is used if there is one, otherwise a passphrase.
+                is `auto` or `off`, the keyring is used if there is one, otherwise a passphrase.
             show: called with the recovery key before any data is encrypted.
             tell: called with the progress, and at the end with the files that stay unencrypted.
 

@@ -28,7 +28,7 @@ class _Failing:
 
 class Backlog:
     """Selects batches and records their outcomes. Use it on the event loop; it calls the queue in
-    threads. All methods except the properties, `changed` and `rest` may raise StoreError.
+    threads. All methods may raise StoreError, except for `changed` and `rest`.
 
     Args:
         limit: maximum number of subjects per batch.
@@ -76,7 +76,7 @@ class Backlog:
         return frozenset(kind for kind, each in self._failing.items() if each.until > now)
 
     def changed(self) -> None:
-        """Report that more subjects may be missing than the queue contains."""
+        """Report that there may be new subjects that are not in the queue yet."""
         self._complete.clear()
 
     async def begin(self) -> None:
@@ -174,7 +174,7 @@ class Backlog:
         known, fresh = await asyncio.to_thread(self._queue.known, job.kind)
         if fresh >= self._limit:
             return
-        wanted = known + FILLED  # queued subjects count as missing too
+        wanted = known + FILLED  # `missing` also returns queued subjects
         missing = await job.missing(wanted)
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]

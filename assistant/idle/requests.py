@@ -118,8 +118,8 @@ class IdleAdmin:
     # -- internals ------------------------------------------------------------------------------
 
     def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run the coroutine on the assistant's event loop, and return its result. Raises what it
-        raises."""
+        """Run the coroutine on the assistant's event loop, and return its result. Raises the
+        coroutine's exceptions."""
         assert self._loop is not None
         return run_on_loop(self._loop, work)
 

@@ -65,7 +65,7 @@ class Scheduler:
     Args:
         emit: receives an `IdleWork` event when a job starts or ends, and a `Notice` when a store
             fails.
-        settled: waits until other work on the model's background lane is done.
+        settled: waits until more urgent background work of the language model is done.
         now: wall time, UTC.
         subject_s: maximum number of seconds per subject. A batch that takes longer has failed.
     """
@@ -98,7 +98,7 @@ class Scheduler:
         self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
-        """Whether the job's own code is running, or has failed."""
+        """Whether the job's own code is running, or was running when the batch failed."""
         self._stopped: float | None = None
         """The time when the running batch was cancelled; None if it was not."""
         self._stop_requested = asyncio.Event()
@@ -211,7 +211,7 @@ class Scheduler:
         async with self._one_by_one:
             try:
                 await self.backlog.release()
-            except StoreError as error:  # the next start counts it as one failure
+            except StoreError as error:  # the next start counts this as one failure
                 logger.warning("idle work could not be requeued: %s", error)
 
     # -- one batch ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
-    from assistant.intents.intent_recogniser import IntentRecogniser, Recognised, is_unknowable
+    from assistant.intents.intent_recogniser import IntentRecogniser, Recognised, not_known
     from assistant.intents.periods import period
     from assistant.intents.recogniser import ENGLISH, recognise
 else:
@@ -34,9 +34,9 @@ __all__ = [
     "IntentRecogniser",
     "Recognised",
     "chosen",
-    "is_unknowable",
     "language",
     "normalised",
+    "not_known",
     "period",
     "recognise",
     "refused",

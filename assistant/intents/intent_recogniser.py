@@ -15,11 +15,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
+from assistant.context import NOT_ONLINE, NOT_THERE, WITH_TOOLS
 from assistant.intents.answers import chosen
 from assistant.intents.command import ARGUMENTS, PERIODS, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, in_full, recognise
+from assistant.language.dialogue_acts import is_question
+from assistant.language.sentences import sentences
 from models.interfaces import ClassifiedText, IntentClassifier
 
 logger = logging.getLogger(__name__)
@@ -231,13 +234,25 @@ def is_classified(command: Command | None) -> bool:
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
-def is_unknowable(found: ClassifiedText | None) -> bool:
-    """Return whether an utterance asks for something that the assistant can't know by itself.
+def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -> str | None:
+    """Return what to say, unless something has told it, to an utterance that asks for something
+    that the assistant can't know by itself; None if it asks for nothing of the kind.
+
+    The reply is empty if the utterance is not a single question. The rest of it may ask for
+    something else or want another kind of answer, so the language model answers.
 
     Args:
         found: what the classifier makes of it; None if it wasn't asked, or didn't answer.
+        tools: whether there are tools of other programs. The reply must not say that the assistant
+            has no way to find out.
     """
-    return found is not None and found.unknowable >= UNKNOWABLE
+    if found is None or found.unknowable < UNKNOWABLE:
+        return None
+    if len(sentences(text, semicolons=True)) > 1 or not is_question(text):
+        return ""
+    if tools:
+        return WITH_TOOLS
+    return NOT_ONLINE if found.live >= found.unseen else NOT_THERE
 
 
 def intent_of(command: Command | None, found: ClassifiedText | None, text: str) -> Intent | None:

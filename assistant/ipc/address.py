@@ -27,7 +27,7 @@ class Address:
 
 
 def write_address(file: Path, address: Address) -> None:
-    """Write the address file atomically, so that other users can't read it."""
+    """Write the address file atomically, readable only by its owner."""
     with replacing(file) as out:
         out.write(json.dumps(asdict(address)).encode())
 

@@ -16,7 +16,8 @@ Row = dict[str, Any]
 """A JSON object: one row of an answer, a recording or the output of a child process."""
 
 NOT_SERVED: Row = {"event": "not-served"}
-"""The whole answer to a request that the running assistant leaves to whoever asks."""
+"""The only row of the answer to a request that the running assistant can't serve. The process that
+sent the request may then carry it out itself."""
 LISTED = 20
 """Maximum number of rows in a list, unless the request gives another number."""
 PATIENCE_S = 10.0
@@ -82,7 +83,7 @@ def connect(address: Address) -> socket.socket | None:
         connection.settimeout(PATIENCE_S)
         place = address.path if address.path is not None else ("127.0.0.1", address.port)
         connection.connect(place)
-        connection.settimeout(None)  # a rebuild takes long; if the assistant dies, the wait ends
+        connection.settimeout(None)  # a rebuild takes long; a dead assistant ends the wait
     except OSError:
         connection.close()
         return None

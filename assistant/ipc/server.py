@@ -186,8 +186,8 @@ class RequestServer:
 
 def run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
     """Run the coroutine `work` on the event loop of a running assistant, and return its result.
-    Blocks until then, so call it from another thread. Raises the exceptions of `work`, and
-    StoreError if the loop ends before the result is available."""
+    Blocks until the result is available, so call it from another thread. Raises the exceptions of
+    `work`, and StoreError if the loop ends first."""
     ending = StoreError("The assistant is shutting down.", mend="Try again in a moment.")
     try:
         future = asyncio.run_coroutine_threadsafe(work, loop)

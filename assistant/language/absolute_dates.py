@@ -21,8 +21,9 @@ _HABIT = re.compile(
 _MANY = "\0"
 """Marks a weekday that means every such day ("on Mondays"), so that it is not replaced."""
 _FIRST_DATE = 0xE000
-"""The first date that was put in stands in the text as this character, the second as the next, so
-that no rule changes a date again. These characters have no meaning in Unicode."""
+"""Placeholder for the first date that is put in. The second date gets the next character, and so
+on. Placeholders keep later rules from changing a date that was put in. They are private-use
+characters of Unicode."""
 _TAKEN = re.compile(f"[\ue000-\uf8ff{_MANY}]")
 _UNCLEAR = re.compile(
     r"\b(?:days?|weeks?|fortnight|months?) (?:today|tomorrow|yesterday|from|last|next|on)\b"
@@ -35,9 +36,11 @@ _NOT_AFTER = frozenset({
     "following", "black", "good", "ash", "easter", "since", "until", "till", "to", "by", "for",
     "from", "of", "than", "before", "after", "about", "around", "between",
 })  # fmt: skip
-"""After these words, a weekday is not a single day, or "on" and a date can't take its place."""
+"""After one of these words, a weekday does not mean a single day, or can't be replaced by "on" and
+a date."""
 _EDGE = re.compile(r"\W*$|[,;:.!?)]")
-"""Matches after a weekday at the end of a clause. Before another word, it may be part of a name."""
+"""Matches what follows a weekday at the end of a clause. If another word follows a weekday, the
+weekday may be part of a name."""
 _EARLIER_CLAUSES = re.compile(
     r".*(?:[;:.!?]|,(?=\s+(?:I|we|you|he|she|it|they)\b)|\b(?:and|but|so|because|then)\b)",
     re.DOTALL | re.IGNORECASE,

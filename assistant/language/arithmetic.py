@@ -1,7 +1,8 @@
 """Calculates with exact fractions, units and money.
 
-An expression is what `written_sums` makes of spoken words. Multiplication goes before addition, as
-in mathematics. What can't be read, or makes no sense with its units, raises `Unreadable`.
+An expression is what `written_sums` makes of spoken words. Multiplication takes
+precedence over addition, as in mathematics. What can't be read, or makes no sense with its units,
+raises `Unreadable`.
 """
 
 import math
@@ -96,7 +97,7 @@ def evaluate(text: str) -> Amount:
 
 
 def has_operation(text: str) -> bool:
-    """Return whether there is anything to calculate, beyond a number or an amount."""
+    """Return whether there is anything to calculate, not just a number or an amount."""
     return any(
         isinstance(token, str) and token not in ("a", "an", "percent") for token in tokens(text)
     )
@@ -284,7 +285,7 @@ def add(first: Amount, second: Amount, sign: int = 1) -> Amount:
 
 
 def multiply(first: Amount, second: Amount) -> Amount:
-    """Multiply. At least one of the two is a number or a percentage."""
+    """Multiply. At least one of the two must be a number or a percentage."""
     for one, other in ((first, second), (second, first)):
         if one.unit.dimension in (NUMBER, PERCENT) and not other.unit.offset:
             _check(_size(one.value) + _size(other.value))
@@ -325,7 +326,7 @@ def power(base: Amount, exponent: Amount) -> Amount:
 
 
 def nth_root(amount: Amount, degree: int) -> Amount:
-    """Return the square root or the cube root. It is exact if it is a fraction."""
+    """Return the square root or the cube root. The result is exact if the root is rational."""
     value = amount.value
     if amount.unit != ONE:
         raise Unreadable
@@ -351,7 +352,7 @@ def factorial(amount: Amount) -> Amount:
 
 
 def _whole_root(number: int, degree: int) -> int | None:
-    """Return the root of a whole number if it is whole."""
+    """Return the root of a whole number; None if the root is not whole."""
     root = math.isqrt(number) if degree == 2 else round(Decimal(number) ** (Decimal(1) / 3))
     return root if root**degree == number else None
 

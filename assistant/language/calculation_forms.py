@@ -30,8 +30,8 @@ PERIODS: Mapping[tuple[str, str], int | Fraction] = {
     ("week", "month"): Fraction(13, 3),
     ("hour", "day"): 24,
 }
-"""How often a price per first unit of time is paid in the second unit: monthly prices are paid
-twelve times a year."""
+"""(unit of time of a price, longer unit of time) → how often the price is paid in the longer unit.
+For example, a monthly price is paid twelve times a year."""
 _SIGN = re.compile(r"\w (?:plus|minus|times|divided|over|multiplied|less|take away)\b")
 _EXPLICIT = re.compile(r"\b(?:us|american|uk|imperial)\b")
 

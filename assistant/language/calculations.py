@@ -28,7 +28,8 @@ _TAILS = re.compile(
     r"|in total|altogether|roughly|exactly|about|of us|people|friends|persons|bill|meal|again)$"
 )
 _SHORT = re.compile(r"\d (?:k|m|c|f|l|g)\b")
-"""A letter after a number. It may also mean thousands or millions, unless a unit is asked for."""
+"""Matches a letter after a number. The letter may stand for a unit, or for thousands or millions.
+Texts with such a letter are read only as conversions of units."""
 _COUNTED = re.compile(r"\bdozen\b|\d ?/ ?\d", re.IGNORECASE)
 
 

@@ -58,7 +58,7 @@ def date_sum(words: str, now: datetime) -> str | None:
 
 
 def _coming(words: str, today: date) -> date | None:
-    """Return the next day that the words name. If they give a year, it may be in the past."""
+    """Return the next day that the words name. If they give a year, the day may be in the past."""
     text = re.sub(r" (?:is|be|comes|starts)$", "", words)
     if text == "now":
         return today

@@ -64,13 +64,13 @@ _EASTER = {
     "whit sunday": 51,
     "whit monday": 52,
 }
-"""Days after the first day of Easter, as `FEASTS` counts it."""
+"""Number of days after the first day of Easter in `FEASTS`."""
 _RANKED = {
     "memorial day": (5, 0, -1),
     "labor day": (9, 0, 1),
     "remembrance sunday": (11, 6, 2),
 }
-"""Month, weekday and rank of the weekday in the month; the last one is -1."""
+"""Month, weekday, and rank of the weekday in the month; -1 is the last."""
 _THANKSGIVING = {"thanksgiving": 0, "black friday": 1}
 """Days after Thanksgiving."""
 FEAST = "|".join(sorted((*_FIXED, *_EASTER, *_RANKED, *_THANKSGIVING), key=len, reverse=True))
@@ -195,7 +195,7 @@ def _count(word: str | None) -> int:
 
 
 def weekday_of(word: str) -> int:
-    """Return the number of a weekday in lower case, which may be short; Monday is 0."""
+    """Return the number of a weekday, given its full or short name in lower case; Monday is 0."""
     names = [name.lower() for name in WEEKDAYS]
     return names.index(word) if word in names else SHORT_DAYS[word]
 

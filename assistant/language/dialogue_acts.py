@@ -29,6 +29,8 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 
+GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
+"""Matches the beginning of a question that refers to what was said before: "And tomorrow?"."""
 WISHED = re.compile(
     r"(?:please )?(?:(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
     r"(?:give|use|speak|talk|answer|reply|respond|explain|call|read|keep (?:it|your|answers|the)|"

@@ -1,4 +1,4 @@
-"""Split enumerations such as "milk, eggs and some bread" into their parts, and join parts."""
+"""Splits enumerations such as "milk, eggs and some bread" into their parts, and joins parts."""
 
 import re
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def names_act(part: str) -> bool:
 
 
 def without_amount(part: str) -> str:
-    """Return a part without how much of it there is.
+    """Return a part without the words for its amount.
 
     >>> without_amount("two pints of milk")
     'milk'
@@ -77,7 +77,7 @@ def without_amount(part: str) -> str:
 
 
 def is_amount(part: str) -> bool:
-    """Return whether a part only says how much there is of something. Then it begins with a number:
+    """Return whether a part only says how much of something there is. It must begin with a number:
     "a bag" and "glasses" are things themselves.
 
     >>> is_amount("ten rolls"), is_amount("half a tablet"), is_amount("a tablet")
@@ -155,7 +155,8 @@ def _amount() -> re.Pattern[str]:
 
 @cache
 def _amount_alone() -> re.Pattern[str]:
-    """Build an expression for a number, with or without what is counted or measured in."""
+    """Build an expression for a number, alone or with the unit in which something is counted or
+    measured."""
     large = one_of({"dozen", *scales()})
     numeral = one_of({"half", "dozen", *cardinals(), *scales()})
     more = one_of(words_of("lists", "amounts") | cardinals().keys() | scales().keys())

@@ -19,10 +19,10 @@ class Unit:
     """A unit of measurement.
 
     `factor`: its size as a multiple of the base unit of its dimension. `offset`: what is added to a
-    temperature before it is multiplied by the factor. `parts`: the name of the smaller unit that a
-    following number without a unit counts ("5 foot 11"). `parted`: whether results are also spoken
-    in both units. `hundredth`: singular and plural of the hundredth part of a currency. `variety`:
-    distinguishes it from units of the same name ("imperial").
+    temperature before it is multiplied by the factor. `parts`: the name of the smaller unit of a
+    number that follows without a unit of its own ("5 foot 11"). `parted`: whether results are also
+    spoken in both units. `hundredth`: singular and plural of the hundredth part of a currency.
+    `variety`: distinguishes it from units of the same name ("imperial").
     """
 
     singular: str

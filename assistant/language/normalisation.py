@@ -1,7 +1,7 @@
 """Normalise statements, so that two of them can be compared without a model.
 
 Contractions, fillers and numerals are handled in English only. In other languages, words are
-compared as they are. This misses some equal statements but never takes different ones as equal.
+compared as they are. This misses some equal statements but never treats different ones as equal.
 """
 
 import re

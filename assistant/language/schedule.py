@@ -71,8 +71,8 @@ _WEEKS_TODAY = re.compile(
 class Schedule:
     """When something is due: either `after` a duration from now, or at the naive `local` time.
 
-    For a repetition, `local` is the first time. `timed`: whether a time of day was said; if not, it
-    is the usual one.
+    For a repetition, `local` is the first time. `timed`: whether a time of day was said; if not, a
+    usual one is assumed.
     """
 
     after: timedelta | None = None

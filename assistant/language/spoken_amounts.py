@@ -40,8 +40,9 @@ def _spoken_money(amount: Amount) -> str:
 
 
 def _parted(amount: Amount) -> str | None:
-    """Return an amount in two units: feet and inches, stone and pounds, or hours and minutes. None
-    if the amount is a whole number of halves."""
+    """Return an amount in two units: feet and inches, stone and pounds, or hours and minutes.
+    Return None if one unit is enough: for multiples of a half, and for amounts below 1 or above
+    100."""
     unit = amount.unit
     if (amount.value * 2).denominator == 1:
         return None

@@ -195,7 +195,7 @@ def _which(repeat: Repeat, local: datetime) -> str:
 
 
 def _marked_part(when: datetime) -> str:
-    """Return the part of the day if the hour alone could mean another one; otherwise an empty text.
+    """Return the part of the day if the hour alone would leave it unclear, otherwise an empty text.
     The hours after midnight count as morning."""
     if 7 <= when.hour < 12 or (when.hour in (0, 12) and when.minute == 0):
         return ""

@@ -112,7 +112,9 @@ def _search(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 def _why(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     turn = _text(request, "turn") if request.get("turn") is not None else None
     found = admin.resolver.explaining.stored(turn)
-    yield {"event": "answer", **exchange_row(found.exchange), "from_model": not found.sources}
+    from_model = not found.sources and not found.fixed
+    more = {"from_model": from_model, "fixed": found.fixed}
+    yield {"event": "answer", **exchange_row(found.exchange), **more}
     for told in found.sources:
         yield source_row(told)
     for each in found.recalled:

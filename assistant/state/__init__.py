@@ -1,7 +1,8 @@
 """What the user has set up and filled in: timers, alarms, reminders, lists, notes, forms and tasks.
 
-It is kept in the transcript's database, outside of the conversation, so that nothing of it is lost
-when the conversation goes on. It changes only by what skills do.
+The state is kept in the transcript's database. It is not part of the conversation, so nothing of it
+is lost when older turns drop out of the prompt. It is changed by skills, and by requests from
+commands and the screen.
 """
 
 from typing import TYPE_CHECKING

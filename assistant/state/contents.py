@@ -1,4 +1,4 @@
-"""What an entry's content has to contain, so that the skills can work with it."""
+"""Checks that an entry's content has what the skills need."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -35,12 +35,13 @@ WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
 }
 """Fields that say when an entry is due; these kinds need at least one of them."""
 MOST_S = 1e10
-"""Maximum length of a timer in seconds. With more, the calendar would end."""
+"""Maximum length of a timer in seconds. The end of a much longer timer could be out of range for
+`datetime`."""
 MOST_NUMBER = 1e15
 """Numbers in slots must be smaller than this, so that they can be spoken."""
 LAST_YEAR = 9000
-"""Latest year of a moment. In another time zone, much later ones could pass the end of the
-calendar."""
+"""Latest year of a moment. In another time zone, much later moments could be out of range for
+`datetime`."""
 
 
 def check_content(kind: EntryKind, content: Content) -> None:

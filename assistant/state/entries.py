@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 NO_WORDS = frozenset({"form", "title", "slot", "label", "asked", "read", "exchange"})
-"""Keys of contents with texts that are not the user's words: names of a form and of what it asks
-for, and ids."""
+"""Keys of contents whose texts are not the user's words, but ids, or names of a form and of what it
+asks for."""
 
 
 class EntryKind(StrEnum):
@@ -77,8 +77,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def content_of(text: str) -> Mapping[str, Any]:
-    """Return a stored content. What isn't a JSON object, which only another program can have
-    written, is kept as a text, so that it is found when it is to be forgotten."""
+    """Parse a stored content. Something that isn't a JSON object must have been written by another
+    program. It is returned under the key "unreadable", so that requests to forget can find it."""
     try:
         content = json.loads(text)
     except ValueError:

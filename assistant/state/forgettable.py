@@ -1,4 +1,4 @@
-"""Shows the user's state to requests to forget, which look for memories."""
+"""Represents entries of the user's state as memories, so that requests to forget find them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,8 +17,9 @@ SHOWN: Mapping[EntryKind, tuple[str, str]] = {
     EntryKind.FORM: ("title", "My {} form"),
     EntryKind.TASK: ("name", "My task: {}"),
 }
-"""The key of an entry's words, and how the user would name them. The words of a slot are its label
-and its value, those of a line of a task its text. Other kinds hold no words."""
+"""For each kind, the key of the entry's words in its content, and how the user would refer to the
+entry. Slots and lines also have words, but are handled by functions of their own. Other kinds have
+no words."""
 
 
 def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
@@ -40,7 +41,7 @@ def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
 def _outline(entry: Entry, user: str) -> Memory | None:
     key, shape = SHOWN[entry.kind]
     words = entry.content.get(key)
-    if not isinstance(words, str):  # unreadable: whatever texts there are
+    if not isinstance(words, str):  # unreadable: use all its texts
         words, shape = " ".join(entry.texts), "{}"
     if not (words := words.strip()):
         return None
@@ -81,7 +82,7 @@ def _taken(store: StateStore, entry: Entry, user: str, text: str, *, grows: bool
 
 def _said(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a slot's value, and the words that it was read from if they say more."""
-    if "value" not in content:  # unreadable: whatever texts there are
+    if "value" not in content:  # unreadable: use all its texts
         yield from texts_in(content)
         return
     value, words = content["value"], str(content.get("said", ""))

@@ -22,11 +22,12 @@ def imported(
 
     Args:
         kinds: the kinds that can be imported.
-        parts: the kinds of entries to which others belong, and what belongs to them.
-        here: ids of the user's entries.
+        parts: for each kind of entry that others belong to, the kind of those others.
+        here: ids of the user's stored entries.
 
     Raises:
-        SettingsError: a row is unusable, or what it belongs to is neither here nor among the rows.
+        SettingsError: a row is unusable, or belongs to an entry that is neither stored nor among
+            the rows.
     """
     entries = [_entry(row, number, kinds) for number, row in enumerate(rows, start=1)]
     whole = {part: kind for kind, part in parts.items()}
@@ -40,8 +41,8 @@ def imported(
 
 
 def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, with other ids for those whose ids another user's entries have. An entry
-    gets the same id at each import."""
+    """Return the entries, with new ids for those whose ids are taken by another user's entries. An
+    entry gets the same new id at each import."""
     taken = store.of_others([each.id for each in entries])
     ids = {key: _own_id(user, key) for key in taken}
     return [
@@ -51,8 +52,8 @@ def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entr
 
 
 def not_forgotten(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries without those that the user has forgotten since they were exported: they
-    were purged themselves, belong to what was purged, or come from a purged exchange."""
+    """Return the entries that the user has not forgotten since they were exported. An entry is
+    forgotten if it was purged, belongs to a purged entry, or comes from a purged exchange."""
     marks, exchanges = store.forgotten()
 
     def is_gone(key: str) -> bool:

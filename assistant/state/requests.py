@@ -1,7 +1,7 @@
 """Handles JSON requests about the user's state, and yields the JSON rows that answer them.
 
 The command line and the screen send such requests. Entries are named by their ids, or by the first
-characters of these.
+characters of their ids.
 
 {"act": "state.list", "kind": "note"}       → "entry" rows in the order in which they were added,
                                               then a "listed" row; each list comes before its items,
@@ -17,14 +17,14 @@ characters of these.
                                               "done" for items, and "value" for slots
 {"act": "state.remove", "ids": ["1f0c2a"], "kind": "list"}
                                             → "removed" rows, also for what belonged to the entries;
-                                              with "kind": only entries of this kind, and what
-                                              belongs to them
+                                              with "kind", only entries of this kind and what
+                                              belongs to them are removed
 {"act": "state.clear", "kind": "timer"}     → "removed" rows; with "name": only the items of this
                                               list
 {"act": "state.export", "kind": "list"}     → bare rows, without "event"; without "kind": all
-{"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: what these slots and lines, or those
-                                              of these forms and tasks, contained before, oldest
-                                              first
+{"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: earlier contents of these slots and
+                                              lines, oldest first; a form stands for its slots, a
+                                              task for its lines
 {"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged,
                                               and those forgotten since are left out and counted
 """
@@ -48,13 +48,13 @@ SHOWN = (
     *(EntryKind.LIST, EntryKind.ITEM, EntryKind.NOTE, EntryKind.FORM, EntryKind.SLOT),
     *(EntryKind.TASK, EntryKind.LINE),
 )
-"""The kinds that requests can be about. The others belong to conversations in progress."""
+"""The kinds that requests can be about. The remaining kind, the voice, is set only by speaking."""
 PARTS = {
     EntryKind.LIST: EntryKind.ITEM,
     EntryKind.FORM: EntryKind.SLOT,
     EntryKind.TASK: EntryKind.LINE,
 }
-"""The kinds of entries to which others belong, and what belongs to them."""
+"""For each kind of entry that others belong to, the kind of those others."""
 CHANGEABLE = {
     EntryKind.ITEM: frozenset({"text", "done"}),
     EntryKind.NOTE: frozenset({"text"}),
@@ -71,10 +71,11 @@ class StateRequests:
     """Answers requests about the state of any user. Thread-safe.
 
     Args:
-        session: the store of a running session, whose user is told of changes. None without one.
+        session: the store of the running session, which reports changes to the screen. None if no
+            session is running.
         user: the session's user.
-        off_record: returns whether the session is off the record. Nothing is added for its user
-            then.
+        off_record: returns whether the session is off the record. If it is, nothing is added for
+            its user.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class StateRequests:
         yield from act(store, request)
 
     def outlines(self, user: str) -> Mapping[str, Memory]:
-        """Return a user's entries as requests to forget see them. Raises StoreError."""
+        """Return a user's entries as memories, for requests to forget. Raises StoreError."""
         return outlines(self._store(user), user)
 
     def _store(self, user: str) -> StateStore:
@@ -188,7 +189,7 @@ def _change(store: StateStore, request: Request) -> Iterator[Row]:
     for entry in entries:
         content = {**entry.content, **changes}
         if entry.kind is EntryKind.LINE:
-            # It is no longer what was said there, and its days are counted from now on.
+            # The new text comes from no exchange, and "tomorrow" in it is relative to today.
             content |= {"exchange": "", "said_at": microseconds(datetime.now(UTC))}
         logged = entry.kind in (EntryKind.SLOT, EntryKind.LINE)
         changed = store.change(entry.id, content, logged=logged)
@@ -268,14 +269,14 @@ ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {
     "state.export": _export,
     "state.import": _import,
 }
-"""What carries out each act."""
+"""The function that carries out each act."""
 
 
 # -- entries ------------------------------------------------------------------------------------
 
 
 def _of_kind(store: StateStore, kind: EntryKind) -> list[Entry]:
-    """Return the entries of a kind, and each before those that belong to it."""
+    """Return the entries of a kind, each followed by the entries that belong to it."""
     found = store.entries(kind)
     if kind not in PARTS:
         return found
@@ -285,7 +286,7 @@ def _of_kind(store: StateStore, kind: EntryKind) -> list[Entry]:
 
 
 def _named(store: StateStore, name: str) -> Entry | None:
-    """Return the list with this name, in any spelling of case, spaces and hyphens."""
+    """Return the list with this name. Case, spaces and hyphens are ignored."""
     wanted = _plain(name)
     lists = store.entries(EntryKind.LIST)
     return next((each for each in lists if _plain(each.content.get("name", "")) == wanted), None)

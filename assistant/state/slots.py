@@ -1,4 +1,4 @@
-"""Fills slots of forms that nothing has filled yet, for requests of other processes."""
+"""Fills empty slots of forms, for requests of other processes."""
 
 from assistant.errors import SettingsError
 from assistant.ipc import Request
@@ -8,8 +8,8 @@ from assistant.state.store import StateStore
 
 
 def fill_slot(store: StateStore, form: Entry, request: Request) -> Entry | None:
-    """Fill a slot of a form. If it was filled meanwhile, it is changed, and what it contained is
-    kept. None if the form was removed meanwhile.
+    """Fill a slot of a form, and return the slot. If it has been filled meanwhile, its earlier
+    content is kept, too. Return None if the form has been removed meanwhile.
 
     Raises:
         SettingsError: the request has no usable content.

@@ -24,7 +24,7 @@ _EARLIER = "INSERT INTO state_change (entry, at, exchange, content)"
 
 
 class StateStore:
-    """One user's state. Thread-safe. It is a `HidesItems`: for deletions, the ids of entries count
+    """One user's state. Thread-safe. It implements `HidesItems`, for which the ids of entries count
     as ids of memories. If a user has several stores, each has to be told what is hidden.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
@@ -120,7 +120,8 @@ class StateStore:
         return {key for (key,) in found}
 
     def forgotten(self) -> tuple[set[str], set[str]]:
-        """Return the marks of the user's entries that were purged, and the ids of the exchanges."""
+        """Return the marks (see `mark_of`) of the user's purged entries, and the ids of the user's
+        purged exchanges."""
         with self._transcript.reading() as db:
             marks = db.execute("SELECT mark FROM forgotten_state WHERE user = ?", (self._user,))
             entries = {mark for (mark,) in marks.fetchall()}
@@ -181,7 +182,7 @@ class StateStore:
         can be restored.
 
         Args:
-            if_empty: whether to keep entries to which others belong, even if those are hidden.
+            if_empty: whether to keep entries that others belong to, even if those are hidden.
         """
         with self._transcript.writing() as db:
             if if_empty:
@@ -255,9 +256,8 @@ class StateStore:
         return [each for each in found if hidden.isdisjoint((each.id, each.parent))]
 
     def _readable(self, entry: Entry) -> bool:
-        """Whether the skills can read an entry. An older version, or the user by hand, may have
-        written one that they can't. It is left alone, and must not keep them from reading the
-        others."""
+        """Whether the skills can read an entry. An older version of this program, or the user by
+        hand, may have written one that they can't read. Leaving it out keeps the others usable."""
         try:
             check_content(entry.kind, entry.content)
         except ValueError as error:
@@ -278,7 +278,7 @@ class StateStore:
         self._tell(each.kind for each in found)
 
     def _tell(self, kinds: Iterable[EntryKind]) -> None:
-        """Emit what has changed. What was changed stays so, even if it can't be read now."""
+        """Emit what has changed. A change is not undone if the state can't be read afterwards."""
         for kind in dict.fromkeys(kinds):
             try:
                 found = self.entries(kind)

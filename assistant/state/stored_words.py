@@ -1,4 +1,4 @@
-"""The words of all users' states, as far as forgetting is concerned."""
+"""Finds and deletes forgotten words in the states of all users."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -9,8 +9,8 @@ from assistant.state.entries import content_of, texts_in
 
 
 class StoredWords:
-    """Finds and deletes what is forgotten in the states of a transcript. It is a `DataLocation`.
-    The ids of entries count as ids of memories.
+    """Finds and deletes forgotten words in the states that a transcript contains. It implements
+    `DataLocation`, for which the ids of entries count as ids of memories.
 
     All methods block, and may raise StoreError.
     """
@@ -21,8 +21,8 @@ class StoredWords:
     def words(
         self, user: str, exchanges: Collection[str], memories: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Return the texts of the entries that are deleted with these memories, and those of all
-        others. Earlier contents are deleted with the exchanges that they come from, too."""
+        """Return the texts that `purge` would delete with these exchanges and memories, and all
+        other texts of the user's entries and of their earlier contents."""
         going: list[str] = []
         staying: list[str] = []
         with self._transcript.reading() as db:

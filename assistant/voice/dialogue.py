@@ -30,7 +30,6 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
 )
-from assistant.intents import is_unknowable
 from assistant.memory import HiddenItems
 from assistant.settings import Settings
 from assistant.voice.background_tasks import TaskSet
@@ -224,27 +223,30 @@ class Dialogue:
             self.cut_off()
             await self._idle.wait()
 
-    async def begin(self, answer: SpeculativeAnswer) -> Generation:
-        """Build the prompt for an answer. The turn begins later, when the answer is confirmed."""
+    async def begin(self, answer: SpeculativeAnswer) -> Generation | str:
+        """Build the prompt for an answer, and return what the model is asked; or return what is
+        said without it. The turn begins later, when the answer is confirmed."""
         self._memory.pause()
         await self.cache.cool()
         answer.turn, answer.hides = self.next_turn, self.last_said.hides
         answer.when_confirmed(partial(self._confirmed, answer))
+        words, unknowable = answer.user_text, answer.not_known is not None
         prompt = self._memory.prompt(
-            answer.user_text,
-            answer.memories,
-            self._reads_per_s,
-            unknowable=is_unknowable(answer.classified),
+            words, answer.memories, self._reads_per_s, unknowable=unknowable
         )
+        reply = (answer.not_known or "") if prompt.untold else ""
         used = {each.id for each in prompt.memories.used}
         answer.memories = tuple(each for each in answer.memories if each.id in used)
         answer.near_misses = prompt.memories.near_misses
-        answer.context_tokens = prompt.tokens
+        answer.context_tokens = 0 if reply else prompt.tokens
         if prompt.notice is not None:
             answer.when_confirmed(partial(self.emit, prompt.notice))
         left_out = tuple((each.id, reason.value) for each, reason in prompt.memories.left_out)
-        built = PromptBuilt(answer.turn, prompt.sections, prompt.budget, left_out)
+        sections = () if reply else prompt.sections
+        built = PromptBuilt(answer.turn, sections, prompt.budget, left_out)
         answer.when_confirmed(partial(self.emit, built))
+        if reply:
+            return reply
         return Generation(
             messages=prompt.messages,
             max_tokens=self._settings.llm.max_answer_tokens,

@@ -10,7 +10,7 @@ from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import CommandHeard, Event, Remarked
-from assistant.intents import Command, CommandKind, Intent, IntentRecogniser
+from assistant.intents import Command, CommandKind, Intent, IntentRecogniser, not_known
 from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
@@ -150,6 +150,8 @@ class RouteIntents(FrameProcessor):
 
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
+        tools = self._find_tool is not None
+        frame.answer.not_known = not_known(text, frame.answer.classified, tools=tools)
         frame.answer.when_confirmed(self._skills.turn_began)
         frame.answer.when_confirmed(self._ringing.noticed)
         if self._dialogue.asleep:  # the text was addressed to the assistant, or typed

@@ -42,13 +42,16 @@ class SpeculativeAnswer:
     """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
     classified: ClassifiedText | None = None
     """What the classifier makes of the user's words; None if it wasn't asked or didn't answer."""
+    not_known: str | None = None
+    """What is said, without the language model, unless something tells what the words ask for; None
+    if the assistant may know it by itself. If empty, the model answers."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""
     hides: int = 0
     """As in `LastSaid`, when the prompt was built."""
     text: str = ""
-    """The text of the answer that the language model has written so far."""
+    """The text of the answer, as far as it is written."""
     heard: str = ""
     """The part of `text` that the loudspeaker has played."""
     when_heard: Callable[[], object] | None = None

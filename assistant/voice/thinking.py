@@ -1,5 +1,5 @@
-"""The pipeline's step after `recalling`: builds the prompt and streams the language model's
-answer."""
+"""The pipeline's step after `recalling`: builds the prompt and streams the language model's answer,
+or passes on a fixed answer to what can't be known."""
 
 import asyncio
 import logging
@@ -75,7 +75,11 @@ class Think(FrameProcessor):
         await self._dialogue.settled()
         check = self._check(answer)
         try:
-            await self._stream(answer, await self._dialogue.begin(answer), check)
+            asked = await self._dialogue.begin(answer)
+            if isinstance(asked, str):
+                await self._write(answer, asked)
+            else:
+                await self._stream(answer, asked, check)
         except Exception as error:
             logger.exception("the answer failed")
             answer.when_confirmed(partial(self._dialogue.emit, self._notice(error)))

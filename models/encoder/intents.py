@@ -112,7 +112,9 @@ class OnnxIntentClassifier:
 
     def classify(self, text: str) -> ClassifiedText:
         """Classify an utterance. The model reads only the first `LONGEST` tokens. If an argument
-        includes the last of them, the rest of the utterance is added to the argument.
+        includes the last of them, the rest of the utterance is added to the argument. A longer
+        utterance never counts as asking for what can't be known, since its end may ask for
+        something else.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
@@ -135,8 +137,8 @@ class OnnxIntentClassifier:
             marked_words(text, read.offsets, marks, number, cut=cut)
             for number in range(1, 1 + len(ARGUMENTS))
         )
-        unknowable = sum(_softmax(knowable)[1:])
-        return ClassifiedText(probabilities, words, when, name, unknowable)
+        _, live, unseen = _softmax(knowable) if not cut else (1.0, 0.0, 0.0)
+        return ClassifiedText(probabilities, words, when, name, live, unseen)
 
 
 def _softmax(outputs: NDArray[np.float32], temperature: float = 1.0) -> list[float]:

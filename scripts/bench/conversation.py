@@ -22,8 +22,8 @@ from scripts.common.rows import read_rows
 from scripts.common.statistics import percentile, rounded
 
 ALLOWED_OVER = 16
-"""Tokens of the chat template that a turn may read besides its newest message, the memories and the
-date (which is in the prompt only if the words may depend on it)."""
+"""Maximum number of tokens that a turn may read besides its newest message, the memories and the
+date (which is in the prompt only if the message may depend on it). The chat template needs some."""
 GROWTH_ALLOWED = 5.0
 """Per cent by which the memory in use may grow after turn 10."""
 EARLY_TURN = 10

@@ -60,7 +60,7 @@ class Filled:
 
 
 def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
-    """The other sentences, and the facts, each with its question."""
+    """The sentences that are not facts, and the facts, each with its question."""
     distractors, facts = (read_rows(located(name)) for name in (DISTRACTORS, FACTS))
     return [row["said"] for row in distractors], [(row["said"], row["question"]) for row in facts]
 

@@ -1,5 +1,6 @@
-"""Measures what forgetting costs the running conversation: the time until a forgotten exchange is
-out of recall and window and its hiding is on disk, and how long this blocks the voice's thread."""
+"""Measures what forgetting costs the running conversation: how long it takes until a forgotten
+exchange is gone from recall and window and is recorded on disk as hidden, and how long this blocks
+the voice's thread."""
 
 import asyncio
 import sys

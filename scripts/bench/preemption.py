@@ -179,8 +179,8 @@ async def working(
 async def measured(
     home: Home, profile: str, times: int, seed: int, keep: Callable[[dict[str, Any]], None]
 ) -> list[Yield]:
-    """Interrupt idle work `times` times. One more, the first, is not counted: the model's cache is
-    still empty then."""
+    """Interrupt idle work `times` times, after a first interruption that is not counted because the
+    model's cache is still empty then."""
     chance, found = Random(seed), list[Yield]()
     async with working(home, profile, lambda _: None) as idle:
         await idle.interrupted(chance)

@@ -23,7 +23,7 @@ def quiet_room(path: Path, seconds: float) -> Path:
 
 
 def of_starts(times: list[float]) -> dict[str, float]:
-    """Summarise the seconds of several starts, of which the first is the cold one."""
+    """Summarise how many seconds several starts took; the first of them was a cold start."""
     warm = times[1:]
     found = {"first": times[0], "p50": float(np.median(warm)), "max": max(warm)}
     return {name: round(value, 2) for name, value in found.items()}

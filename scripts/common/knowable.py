@@ -9,7 +9,8 @@ from scripts.common.rows import InputUnusable, read_rows
 TRAINING = "training/knowable.jsonl"
 EVALUATION = "evaluation/knowable.jsonl"
 PARTS = ("dev", "test")
-"""The parts of the evaluation set. Everything is chosen on the first only."""
+"""The parts of the evaluation set. The threshold and the temperature are chosen on the first
+only."""
 KNOWN = KNOWABLE[0]
 
 

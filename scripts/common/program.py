@@ -88,8 +88,8 @@ def add_training(
     rate: float,
     limit: str,
 ) -> None:
-    """Add what one chooses when training an adapter, with these defaults. `limit` tells what the
-    option of that name does."""
+    """Add the usual options for training an adapter, with these defaults. `limit` is the help text
+    of `--limit`."""
     made.add_argument(
         "--encoder", default="all-minilm-l6-v2", metavar="NAME", help="encoder in the catalogue"
     )

@@ -77,9 +77,9 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
 
 
 def read_dev() -> list[Utterance]:
-    """The part `dev` of both sets for evaluation, on which everything is chosen. Other acts than
-    commands to the assistant itself are left out of the first set, since they may be requests to
-    skills."""
+    """The part `dev` of both evaluation sets, on which all choices are made. The first set's
+    requests for acts other than commands to the assistant itself are left out, since they may be
+    requests to skills."""
     commands = read_utterances(located(EVALUATION), "dev")
     return [
         *(each for each in commands if each.tag != "act"),

@@ -47,7 +47,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a person said in one conversation, so many days before the questions are asked."""
+    """What a person said in one conversation, `days_ago` days before the questions are asked."""
 
     days_ago: int
     said: tuple[str, ...]
@@ -115,7 +115,7 @@ def read_people(part: str, limit: int | None = None, file: Path | None = None) -
 
 
 def _spread(kinds: Sequence[str], limit: int | None) -> list[int]:
-    """The places of the first `limit` of these, with all kinds as evenly as possible."""
+    """The indices of `limit` of these, with all kinds represented as evenly as possible."""
     places: dict[str, int] = {}
     order = []
     for at, kind in enumerate(kinds):

@@ -17,9 +17,9 @@ UNKNOWN = frozenset({NEVER, UNKNOWABLE})
 """Kinds of questions that can't be answered, so that every name in the answer may be invented."""
 OF_MEMORIES = ("shown", "right_of_shown")
 LONGEST = 150
-"""Most characters that are shown of the reason why an answer is wrong."""
+"""Maximum number of characters shown of the reason why an answer is wrong."""
 NARROWEST = 12
-"""Fewest characters of a column."""
+"""Minimum width of a column, in characters."""
 FAULTS = ("person", "repeats", "echoes", "too_short", "too_long", "unspeakable")
 
 
@@ -66,7 +66,8 @@ def figures(found: Sequence[Judged]) -> dict[str, Any]:
         **{name: _faulty(found, name) for name in FAULTS},
         "invented": share(unknown, attrgetter("verdict.invented")),
         "cut": share(found, lambda each: each.turn.text.endswith(NOT_DONE)),
-        "by_skill": share(found, lambda each: each.turn.prompt is None),
+        "by_skill": share(found, attrgetter("turn.by_skill")),
+        "fixed": share(found, attrgetter("turn.fixed")),
         "seconds": _mean([each.verdict.seconds for each in found]),
         "prompt_tokens": _mean([each.tokens for each in prompts]),
         "note_tokens": _mean([each.memories.tokens for each in prompts]),
@@ -113,7 +114,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     for kind, of in first["by_kind"].items():
         name = f"  {kind} ({of['answers']})"
         rows[name] = [_percent(each["by_kind"][kind]["right"]) for each in found.values()]
-    for name in (*OF_MEMORIES, *FAULTS, "invented", "cut", "by_skill"):
+    for name in (*OF_MEMORIES, *FAULTS, "invented", "cut", "by_skill", "fixed"):
         if first[name] is not None:
             rows[name] = [_percent(each[name]) for each in found.values()]
     for name in ("seconds", "prompt_tokens", "note_tokens", "notes"):
@@ -141,7 +142,7 @@ def shown(each: Judged) -> str:
     faults = [name for name in FAULTS if getattr(verdict, name)]
     faults += [f"it has {verdict.unspeakable}"] if verdict.unspeakable else []
     faults += [f"invented {', '.join(verdict.invented)}"] if verdict.invented else []
-    by = "" if turn.prompt is not None else ", by a skill"
+    by = ", by a skill" if turn.by_skill else ", fixed" if turn.fixed else ""
     lost = {None: "", True: ", shown", False: ", not shown"}[each.shown]
     lines = [f"[{each.of} {each.kind}{by}{lost}] {each.asked}"]
     if turn.prompt is not None:

@@ -25,7 +25,7 @@ from scripts.eval.session_turns import SessionParts, open_session
 
 ZONE = "Europe/London"
 NOW = datetime(2026, 11, 25, 10, 20, tzinfo=ZoneInfo(ZONE))
-"""When the questions are asked. The sessions before began at the same time of day."""
+"""When the questions are asked. The earlier sessions began at the same time of day."""
 PAUSE = timedelta(seconds=30)
 """Time between two turns."""
 REPLY = "I see."
@@ -61,11 +61,11 @@ class NoModel:
 
 
 async def live(folder: Path, person: Person, parts: SessionParts) -> None:
-    """Let a person say everything in a new home, and do the idle work between the sessions that the
-    settings enable and that needs no language model. Turns that a skill takes are no exchanges.
+    """Let a person say everything in a new home. After each session, do the idle work that the
+    settings enable and that needs no language model. Turns that a skill answers are not stored.
 
     Args:
-        parts: of sessions without a language model.
+        parts: the parts of the sessions, without a language model.
 
     Raises:
         ModelError: an encoder is missing or damaged.

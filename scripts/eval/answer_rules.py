@@ -13,13 +13,15 @@ from scripts.eval.answer_data import Expected
 WORDS_PER_S = 2.5
 """Words that the voice speaks in a second."""
 REPEATED_WORDS = 4
-"""Fewest words of a clause that counts as said twice, and of an answer that counts as an echo."""
+"""Minimum number of words of a clause that counts as said twice, and of an answer that counts as an
+echo."""
 ECHOED = 0.8
-"""Least share of an answer's words that stand in the user's, in the same order, in an echo."""
+"""An answer is an echo if at least this share of its words are the user's, in the same order."""
 SHOWN = 0.8
-"""Least share of a fact's content words and numbers that stand in a text which shows it."""
+"""A text shows a fact if it contains at least this share of its content words and numbers."""
 SHARED = 0.5
-"""Least share of the content words of a sentence in the first person that stand in a fact."""
+"""A sentence in the first person states a fact if at least this share of its content words are in
+the fact."""
 
 _QUOTES = str.maketrans("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}“”", "''\"\"")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -59,10 +61,10 @@ class Verdict:
         wrong: why it is not right; empty if it is.
         seconds: the time in which it is spoken.
         too_short, too_long: None if no sensible length is given.
-        person: the assistant speaks of the user as of itself.
-        unspeakable: the kind of what can't be spoken; empty if there is nothing.
-        invented: names and numbers that stand nowhere in the prompt; only counted for questions
-            that can't be answered.
+        person: whether the assistant speaks as if it were the user.
+        unspeakable: the kind of the first thing that can't be spoken; empty if there is none.
+        invented: names and numbers that are nowhere in the prompt; only counted for questions that
+            can't be answered.
     """
 
     wrong: str
@@ -93,7 +95,7 @@ def judged(
 
     Args:
         written: the model's text, as far as it is spoken.
-        spoken: the same as it is read aloud.
+        spoken: the same text in the form in which it is read aloud.
         said: the user's newest words.
         facts: the user's statements that belong to the answer, or that precede it; empty if it
             doesn't depend on any.
@@ -124,8 +126,8 @@ def plain(text: str) -> str:
 
 
 def why_wrong(written: str, spoken: str, expected: Expected) -> str:
-    """Why an answer is wrong; empty if it is right. What has to be in it may be in either form:
-    numbers and signs are read aloud in another way than they are written.
+    """Why an answer is wrong; empty if it is right. What has to be in it may be there as written or
+    as spoken, since numbers and signs are spoken differently from how they are written.
 
     >>> why_wrong("It's 5 %.", "It's five percent.", Expected(("5|five",), ("six",)))
     ''

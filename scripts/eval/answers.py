@@ -1,5 +1,5 @@
-"""Asks language models what people say in everyday life, and what they ask about what they said
-weeks ago, in the product's own way."""
+"""Tells language models what people say in everyday life, and asks them what people ask about what
+they said weeks ago, all in the way of the product."""
 
 import asyncio
 import math
@@ -32,13 +32,13 @@ from scripts.eval.knowable import by_classifier
 from scripts.eval.session_turns import SessionParts, Turn, open_session
 
 SPEED = "reads_per_s"
-"""Beginning of the key under which a model's speed is kept beside its answers, so that later
-prompts are alike."""
+"""Prefix of the key under which a model's speed is stored with its answers, so that the prompts of
+later runs are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked, of which both lists may be empty."""
+    """What is asked; either list may be empty."""
 
     talks: Sequence[Talk] = ()
     people: Sequence[Person] = ()
@@ -50,7 +50,7 @@ class Found:
 
     Attributes:
         judged: the judged answers, by the name of the set.
-        reads_per_s: tokens that the model was taken to read per second; None if unknown.
+        reads_per_s: the assumed number of tokens that the model reads per second; None if unknown.
     """
 
     judged: Mapping[str, Sequence[Judged]]
@@ -63,12 +63,12 @@ OpenModel = Callable[[], AbstractAsyncContextManager[LanguageModel]]
 
 @contextmanager
 def product_parts(answers: Answers) -> Iterator[SessionParts]:
-    """What the product's sessions consist of, still without a language model. Raises ModelError:
-    an encoder is missing or damaged."""
+    """The parts of the product's sessions, still without a language model. Raises ModelError: an
+    encoder is missing or damaged."""
     settings = Settings.model_validate({"llm": {"temperature": 0}})
     reranking = Reranking(build_reranker(select_models(settings), settings), timeout_s=math.inf)
     classifier = Remembered(loaded_classifier())
-    detector = ClaimDetector(classifier, deadline_s=math.inf)  # the machine's load changes nothing
+    detector = ClaimDetector(classifier, deadline_s=math.inf)  # so that load has no effect
     try:
         yield SessionParts(
             settings,
@@ -95,7 +95,7 @@ async def measured(
 
     Args:
         folder: for the homes.
-        parts: of sessions without a language model.
+        parts: the parts of the sessions, without a language model.
         reads_per_s: tokens that every model reads per second; None measures it.
 
     Returns:
@@ -154,9 +154,9 @@ async def served(endpoint: str, name: str | None) -> AsyncIterator[LanguageModel
 
 async def reading_speed(llm: LanguageModel, parts: SessionParts, folder: Path) -> float | None:
     """How many tokens the model reads per second, measured as at the start of a session: while it
-    reads the system prompt. None if the model doesn't tell.
+    reads the system prompt. None if it read too few tokens to tell.
 
-    It is kept for the number of threads that read, which is that of the usable cores.
+    It is stored for this number of usable cores, since as many threads read the prompt.
     """
     key = f"{SPEED} {llm.name} {usable_cores()}"
     if key in parts.answers.rows:
@@ -173,11 +173,11 @@ async def reading_speed(llm: LanguageModel, parts: SessionParts, folder: Path) -
 
 
 async def talk_with(parts: SessionParts, folder: Path, talk: Talk) -> Judged:
-    """Say everything of a conversation, and judge the last answer."""
+    """Say all turns of a conversation, and judge the last answer."""
     async with open_session(parts, Home(folder).create()) as session:
         for said in talk.turns:
             turn = await session.turn(said)
-            if turn.prompt is not None:  # what a skill replies is no exchange
+            if not turn.by_skill:  # a skill's reply is not an exchange
                 await session.keep(said, turn.text)
     verdict = judged(
         turn.text,
@@ -226,5 +226,5 @@ def facts_shown(facts: Sequence[str], turn: Turn) -> bool:
 
 
 def _read(turn: Turn) -> str | None:
-    """What the model has read; None if a skill replied."""
+    """What the model has read; None if it wasn't asked."""
     return "\n".join(each.content for each in turn.prompt.messages) if turn.prompt else None

@@ -61,7 +61,7 @@ class Answers:
 
 
 async def written(llm: LanguageModel, request: Generation, answers: Answers) -> str:
-    """What the model answers to a request, which it is asked once. Raises ModelFailed."""
+    """The model's answer to a request; the same request is sent only once. Raises ModelFailed."""
     parts = [llm.name, request.max_tokens, request.temperature]
     parts += [[each.role, each.content] for each in request.messages]
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()

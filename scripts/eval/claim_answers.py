@@ -1,4 +1,4 @@
-"""Asks language models for acts, as the product does: what no skill takes, the model answers."""
+"""Asks language models for acts in the way of the product: they get only what no skill answers."""
 
 import tempfile
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ UNBUILT = frozenset(kind for kind in CommandKind if kind.startswith(("form_", "t
 
 
 class Answered(NamedTuple):
-    """A prompt, and what the language model answers; None if a skill takes the turn."""
+    """A prompt, and what the language model answers; None if it isn't asked."""
 
     prompt: Utterance
     text: str | None
@@ -73,10 +73,11 @@ async def ask(
     answers: Answers,
     cannot_know: CannotKnow = all_known,
 ) -> list[Answered]:
-    """Ask the model all prompts that no skill takes, each as the first of a conversation.
+    """Ask the model all prompts that no skill takes and that have no fixed reply, each as the first
+    of a conversation.
 
     Args:
-        cannot_know: recognises what the assistant can't know.
+        cannot_know: as in `SessionParts`.
 
     Raises:
         ModelFailed: the model doesn't answer.
@@ -92,8 +93,11 @@ async def ask(
     return found
 
 
-async def _answer(parts: SessionParts, said: str, answers: Answers) -> str:
+async def _answer(parts: SessionParts, said: str, answers: Answers) -> str | None:
     memory = short_term(parts.settings, parts.llm)
-    messages = memory.prompt(said, unknowable=parts.cannot_know(said)).messages
-    request = Generation(messages, MOST_TOKENS, parts.settings.llm.temperature)
+    not_known = parts.cannot_know(said)
+    prompt = memory.prompt(said, unknowable=not_known is not None)
+    if not_known and prompt.untold:
+        return None
+    request = Generation(prompt.messages, MOST_TOKENS, parts.settings.llm.temperature)
     return await written(parts.llm, request, answers)

@@ -1,5 +1,5 @@
-"""Counts how often a language model claims an act that nobody did, and what the check of answers
-leaves of it."""
+"""Counts how often a language model claims an act that nobody did, and how many of these claims get
+past the check of answers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An answer of a model, and what is spoken of it.
+    """A model's answer, and what is spoken after the check.
 
     Attributes:
         asked: the probability that the prompt asks for an act.
@@ -103,8 +103,14 @@ class Checked:
 
 
 class Counts(NamedTuple):
-    """What a threshold does to some sentences: of how many claims in answers to requests how many
-    remain, and how many other sentences it cuts there, and in answers to ordinary prompts."""
+    """What a threshold does to some sentences.
+
+    Attributes:
+        claims: number of claims in answers to requests.
+        remain: number of these claims that are not cut.
+        honest_cut: number of other sentences in answers to requests that are cut.
+        ordinary_cut: number of sentences in answers to ordinary prompts that are cut.
+    """
 
     claims: int
     remain: int
@@ -148,8 +154,8 @@ async def check(answered: Answered, classifier: Remembered, detector: ClaimDetec
 
 
 async def measured(model: str, file: Path | None, threads: int) -> list[Checked]:
-    """Ask a language model all prompts, and check its answers. Those that a skill takes are left
-    out.
+    """Ask a language model all prompts, and check its answers. Those that a skill or a fixed reply
+    answers are left out.
 
     Args:
         file: keeps the answers, so that they are not written again.
@@ -159,7 +165,7 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
         InputUnusable: the prompts can't be read.
     """
     classifier = Remembered(loaded_classifier())
-    detector = ClaimDetector(classifier, deadline_s=math.inf)  # the machine's load changes nothing
+    detector = ClaimDetector(classifier, deadline_s=math.inf)  # so that load has no effect
     try:
         async with language_model(model, threads) as llm:
             answers = Answers(file)
@@ -214,8 +220,9 @@ def counts(checked: Sequence[Checked], least: float, *, own: bool) -> Counts:
 def by_likelihood(
     checked: Sequence[Checked],
 ) -> Mapping[tuple[float, bool], Mapping[float, Counts]]:
-    """What each threshold does on the part `dev`, by the least probability that the prompt asks for
-    an act, and by whether sentences are in the first person."""
+    """What each threshold does on the part `dev`: separately for each range of the probability that
+    the prompt asks for an act, given by its lower end, and for sentences in the first person and
+    others."""
     dev = [each for each in checked if each.answered.prompt.part == PARTS[0]]
     found, below = {}, float("inf")
     for likely, *_ in THRESHOLDS:

@@ -1,5 +1,6 @@
-"""Measures what each kind of text that idle work derives brings to recall, and what it costs: the
-same questions with and without it, on the turns that a model was asked about."""
+"""Measures how much each kind of derived text (made by idle work) improves recall, and what it
+costs. The same questions are asked with and without it, on the turns that a model was asked
+about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace

@@ -22,7 +22,7 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 class Encoders(NamedTuple):
-    """Encodes documents in full precision, queries in full or lower. `stand_in` is the encoding of
+    """Encodes documents in full precision, queries in full or lower. `stand_in` does the same with
     a faster encoder."""
 
     documents: Encode

@@ -24,7 +24,8 @@ _NUMBERS = {
 _TENS = {word: 10 * number for number, word in enumerate(_BY_TENS, start=2)}
 _ROUND = _TENS | {f"{word[:-1]}ieth": number for word, number in _TENS.items()}
 _AFTER_TENS = _NUMBERS | {"one": 1, "first": 1, "second": 2}
-"""Words that may follow "twenty". On their own, the added ones often don't mean a number."""
+"""Words that may follow "twenty". "One", "first" and "second" are only here, since on their own
+they often don't mean a number."""
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _MONTH = "(" + "|".join((*MONTHS, "sept", *(name[:3] for name in MONTHS))) + r")\b\.?"
 _DATES = (

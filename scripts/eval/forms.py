@@ -41,11 +41,11 @@ class Filling:
     Attributes:
         values: what is in the form at the end.
         lost: number of times that a filled slot was empty after a later turn.
-        untraced: number of changes that the history doesn't have.
+        untraced: number of changes that are not in the history.
         without_model: number of utterances that needed no answer of the language model.
-        tokens: the largest number of tokens of the block; 0 if nobody counts them.
+        tokens: the largest number of tokens of the form's block in the prompt; 0 if not counted.
         seconds: how long each utterance took to be read.
-        told: what was put in which turn, to read.
+        told: lines for a person that say which turn filled in what.
     """
 
     dialogue: Dialogue
@@ -62,7 +62,7 @@ class Filler:
     """Fills in the forms of dialogues.
 
     Args:
-        llm: counts the tokens of the block that it would be shown, if given.
+        llm: counts the tokens of the form's block in its prompt, if given.
     """
 
     def __init__(self, library: FormLibrary, reader: FormReader, llm: LanguageModel | None) -> None:
@@ -130,7 +130,7 @@ def _check(
     form: OpenForm,
     store: StateStore,
 ) -> None:
-    """Count what was lost or changed without a trace in a turn, and note what was put."""
+    """Count what was lost or changed without a trace in a turn, and note what was filled in."""
     now, now_logged = form.values(), _changes(store, form)
     for name, value in before.items():
         if name not in now:

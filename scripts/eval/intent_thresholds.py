@@ -15,22 +15,22 @@ from scripts.eval.intents import EVERYDAY, loaded_classifier, sets_of_talk
 Array = NDArray[np.float64]
 """Probabilities of all kinds of commands, of shape (utterances, kinds)."""
 Numbers = NDArray[np.int64]
-"""The kind of each utterance, as its place among all kinds, and -1 for no command."""
+"""The kind of each utterance, as its index among all kinds; -1 for no command."""
 
 STEPS = np.round(np.arange(0.3, 1.0, 0.01), 2)
 """Thresholds to choose from."""
 LEAST_SURE = 0.9
-"""The lowest threshold from which anything is carried out without asking. With some fifty commands
-of a kind, a mistake in two hundred can't be seen."""
+"""Below this threshold, nothing is carried out without asking. Some fifty commands of a kind are
+too few to see whether one in two hundred is mistaken."""
 ANSWERING = frozenset({CommandKind.TIME, CommandKind.DATE, CommandKind.CALCULATE})
 """Kinds that change nothing. A mistaken answer does less harm than a question."""
 PRECISION = 0.995
-"""Least share of rightly recognised commands among those that are carried out without asking."""
+"""Minimum share of rightly recognised commands among those that are carried out without asking."""
 ASKED_WRONGLY = 1 / 700
-"""Highest share of any set of talk that may be taken for a command. One in 500 would be acceptable.
-It is less because these sets are not what the user says."""
+"""Maximum share of any set of talk that may be taken for a command. One in 500 would be acceptable;
+the limit is lower because these sets are not what the user says."""
 SLACK = 0.02
-"""How much higher than the lowest right threshold one is set, for utterances unlike these."""
+"""Amount by which a threshold exceeds the lowest sufficient one, since other utterances differ."""
 
 
 def choose(locomo: Path | None) -> dict[CommandKind, Threshold]:
@@ -59,13 +59,14 @@ def thresholds(
 ) -> list[Threshold]:
     """The thresholds of each kind of command.
 
-    What is carried out would have been right in `PRECISION` of the cases on all sets together.
-    Asked is so often that few commands are missed, but of no set of talk more than `ASKED_WRONGLY`
-    is taken for a command. Deleting is never carried out on the classifier's word alone.
+    What is carried out would have been right in `PRECISION` of the cases on all sets together. The
+    thresholds for asking are so low that few commands are missed, but high enough that at most
+    `ASKED_WRONGLY` of each set of talk is taken for a command. Deleting is never carried out on the
+    classifier's word alone.
 
     Args:
-        asks: for each set of talk, whether many of its utterances ask a skill for something. It
-            then counts for no kind of request.
+        asks: for each set of talk, whether many of its utterances ask a skill for something. Such a
+            set is ignored for the kinds of requests to skills.
     """
     of_kind, best = _likeliest(probabilities)
     of_talk = [_likeliest(each) for each in talk]
@@ -112,7 +113,7 @@ def _reached(scores: Array) -> Array:
 def _cheapest(missed: Array, wrong: Array) -> list[float]:
     """One threshold for each kind, so that the sum of missed shares is lowest.
 
-    A wrong question costs more and more until they are few enough in each set.
+    The cost of wrong questions is raised until each set has few enough of them.
 
     Args:
         missed: the share of each kind's commands below each threshold, shape (kinds, thresholds).
@@ -128,7 +129,7 @@ def _cheapest(missed: Array, wrong: Array) -> list[float]:
 
 
 def _surely(scores: Array, right: NDArray[np.bool_]) -> float:
-    """The lowest threshold, with some slack, above which nearly all are right."""
+    """The lowest threshold above which nearly all are right, plus some slack."""
     for step in STEPS:
         above = right[scores >= step]
         if above.size and above.mean() >= PRECISION:

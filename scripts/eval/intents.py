@@ -1,4 +1,4 @@
-"""Measures how well what is asked of the assistant itself is understood, with and without the
+"""Measures how well requests to the assistant itself are understood, with and without the
 classifier."""
 
 import time
@@ -48,7 +48,7 @@ class Understood(NamedTuple):
 
     @property
     def kind(self) -> CommandKind | None:
-        """What kind it was taken for, with periods as one kind."""
+        """The kind that it was taken for; all kinds of forgetting a period count as one."""
         if self.got is None:
             return None
         kind = self.got.command.kind
@@ -60,7 +60,7 @@ class Understood(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether it is carried out without asking. Much is never deleted so."""
+        """Whether it is carried out without asking. Large deletions never are."""
         if self.got is None or not self.got.sure:
             return False
         if self.got.command.kind not in DELETING - {CommandKind.FORGET_THAT}:

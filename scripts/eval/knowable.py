@@ -1,9 +1,9 @@
-"""Measures how well it is recognised that the assistant can't know what it is asked."""
+"""Measures how well the assistant recognises questions that it can't answer."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from assistant.intents.intent_recogniser import UNKNOWABLE, is_classified, is_unknowable
+from assistant.intents.intent_recogniser import UNKNOWABLE, is_classified, not_known
 from assistant.intents.recogniser import recognise
 from data import located
 from models.encoder.intents import KNOWABLE
@@ -15,36 +15,37 @@ from scripts.eval.commands import NAMES, share
 from scripts.eval.intents import loaded_classifier, with_classifier
 
 ACT = "act"
-"""Tag of utterances that ask for an act, such as looking up the weather: they are no talk."""
+"""Tag of utterances that ask for an act, such as looking up the weather, and so are not talk."""
 STEPS = (0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95)
 """Thresholds to choose from."""
 
-CannotKnow = Callable[[str], bool]
+CannotKnow = Callable[[str], str | None]
+"""Returns what is said to what the assistant can't know, as `not_known` does."""
 
 
 class Scored(NamedTuple):
-    """An utterance, the probability that what it asks for can't be known, and whether it reaches
-    the language model."""
+    """An utterance, the probability that what it asks for can't be known, whether it is taken for
+    no command, and whether it then gets the fixed reply if nothing was told before."""
 
     said: Labelled
     unknowable: float
     passed: bool
+    fixed: bool = False
 
 
 def by_classifier(classifier: IntentClassifier) -> CannotKnow:
-    """Makes a function that says whether the language model is told that the assistant can't know
-    what it is asked, as in the product: what the grammar recognises isn't classified."""
+    """Makes a function that returns the product's reply to what the assistant can't know. What the
+    grammar recognises isn't classified."""
 
-    def cannot_know(text: str) -> bool:
+    def cannot_know(text: str) -> str | None:
         asked = is_classified(recognise(text, NAMES))
-        return asked and is_unknowable(classifier.classify(text))
+        return not_known(text, classifier.classify(text)) if asked else None
 
     return cannot_know
 
 
 def talk(part: str) -> list[str]:
-    """What is labelled as talk in a part of the utterances with commands and requests. Raises
-    InputUnusable."""
+    """The talk in a part of both sets of commands and requests. Raises InputUnusable."""
     return [
         each.said
         for name in (EVALUATION, REQUESTS)
@@ -64,17 +65,17 @@ def measured(part: str) -> dict[str, Any]:
     understand = with_classifier(classifier)
     labelled = read_labelled(located(QUESTIONS), part)
     everyday = [Labelled(text, KNOWABLE[0]) for text in talk(part)]
-    asked, talked = (
-        [
-            Scored(each, classifier.classify(each.said).unknowable, understand(each.said) is None)
-            for each in some
-        ]
-        for some in (labelled, everyday)
-    )
+
+    def scored(each: Labelled) -> Scored:
+        found, passed = classifier.classify(each.said), understand(each.said) is None
+        return Scored(each, found.unknowable, passed, passed and bool(not_known(each.said, found)))
+
+    asked, talked = ([scored(each) for each in some] for some in (labelled, everyday))
     return {
         "part": part,
         "threshold": UNKNOWABLE,
         **figures(asked, talked, UNKNOWABLE),
+        **fixed_replies(asked, talked),
         "steps": {str(least): figures(asked, talked, least) for least in STEPS},
         "wrong": [
             f"{each.unknowable:.2f} {each.said.label}: {each.said.said}"
@@ -88,8 +89,7 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
     """What a threshold finds: the shares of questions that can't be known, by class, and the share
     of other utterances and of talk that are taken for such questions.
 
-    `passed` is the share of the questions found that reach the language model; all others are
-    taken for commands.
+    `passed` is the share of the questions found that are not taken for commands.
     """
     found: dict[str, Any] = {}
     for label in KNOWABLE:
@@ -105,3 +105,12 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
         "talk_taken": wrong,
         "talk_share": share(wrong, len(talked)),
     }
+
+
+def fixed_replies(asked: Sequence[Scored], talked: Sequence[Scored]) -> dict[str, Any]:
+    """The shares of questions, by class, and of talk that get the fixed reply."""
+    labels = [each.said.label for each in asked if each.fixed]
+    all_of = [each.said.label for each in asked]
+    of_classes = {each: share(labels.count(each), all_of.count(each)) for each in KNOWABLE}
+    talk_fixed = sum(each.fixed for each in talked)
+    return {"fixed": of_classes, "talk_fixed": talk_fixed}

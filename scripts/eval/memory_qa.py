@@ -1,4 +1,4 @@
-"""Types whole conversations, and measures how much the answers use of an earlier one."""
+"""Types whole conversations, and measures how well the answers use an earlier one."""
 
 import random
 import re

@@ -35,8 +35,8 @@ FOUND = 20
 NO_TURN = -1
 """Used instead of a row for a memory that is not a turn, and so never a right answer."""
 IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
-"""With the first, there is never time to rank what was found; with the second, there is never time
-to search by meaning."""
+"""Expected durations with which there is never time for a step: with the first, to rank what was
+found; with the second, to search by meaning."""
 DUE = 1e12
 """A deadline that is never reached."""
 

@@ -1,5 +1,6 @@
-"""Takes turns of a session as the product does: a skill replies, or else the language model
-answers, and the claims that it makes are cut from what it says.
+"""Takes turns of a session as the product does: a skill replies, or there is a fixed reply because
+the assistant can't know, or else the language model answers, and the claims that it makes are cut
+from what it says.
 
 What is measured is what is said, so nothing here is heard or spoken, and recall has all the time
 that it needs.
@@ -47,17 +48,23 @@ class Turn:
     Attributes:
         text: the answer as it is written, as far as it is spoken.
         spoken: the same, in the form in which it is read aloud.
-        prompt: what the language model read; None if a skill replied.
+        prompt: what the language model read; None if it wasn't asked.
+        fixed: whether it is the fixed reply to what the assistant can't know.
     """
 
     text: str
     spoken: str
     prompt: Prompt | None = None
+    fixed: bool = False
+
+    @property
+    def by_skill(self) -> bool:
+        return self.prompt is None and not self.fixed
 
 
-def all_known(_: str) -> bool:
-    """Takes nothing for something that the assistant can't know."""
-    return False
+def all_known(_: str) -> None:
+    """Says of everything that the assistant can know it."""
+    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class SessionParts:
         llm: loaded.
         understand: recognises what is asked of the assistant itself.
         detector: finds claims; None if answers aren't checked.
-        cannot_know: recognises what the assistant can't know.
+        cannot_know: recognises what the assistant can't know, and returns what it replies.
         reranking: judges what recall finds; None if it isn't judged.
         answers: keeps what the model has written.
         reads_per_s: tokens that the model reads per second; None if unknown.
@@ -114,7 +121,7 @@ class Session:
         reply = await self.reply(said)
         if reply is not None:
             return Turn(reply.text, read_aloud(reply.text, self._parts.settings))
-        return await self._model_turn(said)
+        return await self._ordinary_turn(said)
 
     async def reply(self, said: str) -> Reply | None:
         """The reply of a skill; None if the language model answers the turn."""
@@ -140,14 +147,18 @@ class Session:
             self._dialogue.last_said.say(reply.text, lasts=True)
         return reply
 
-    async def _model_turn(self, said: str) -> Turn:
+    async def _ordinary_turn(self, said: str) -> Turn:
         parts = self._parts
         await self._dialogue.cache.cool()
         memories: Sequence[MemoryUsed] = ()
         if self._recall is not None:
             memories = (await self._recall.recall(said, RECALL_S)).memories
-        unknowable = parts.cannot_know(said)
+        not_known = parts.cannot_know(said)
+        unknowable = not_known is not None
         prompt = self._window.prompt(said, memories, parts.reads_per_s, unknowable=unknowable)
+        if not_known and prompt.untold:
+            self._pending = 0.0
+            return Turn(not_known, read_aloud(not_known, parts.settings), fixed=True)
         llm = parts.settings.llm
         request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
         text = await written(parts.llm, request, parts.answers)

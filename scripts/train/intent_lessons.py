@@ -14,7 +14,7 @@ from scripts.train.training_data import FILES, read_pairs
 CLASSES = ("none", *(kind.value for kind in KINDS), CLAIM)
 """The classes to learn, in the order of the model's outputs."""
 REQUESTS = "training/requests_in_talk.txt"
-"""Utterances that stand among the talk, although they ask a skill for something."""
+"""Utterances that are in the files of talk, although they ask a skill for something."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
 DRAWN = 20
@@ -78,8 +78,8 @@ def read_requests() -> frozenset[str]:
 
 
 def varied(said: Utterance, chance: Random) -> tuple[str, list[tuple[int, int]]]:
-    """An utterance as it may be said or written otherwise, and where each argument begins and ends
-    in it, both -1 if there is none."""
+    """A variation of an utterance, as it might also be said or written, and where each argument
+    begins and ends in it; both are -1 if there is none."""
     text = said.said
     words = [getattr(said, slot) for slot in SLOTS]
     edges = [

@@ -72,8 +72,8 @@ class Classifier(nn.Module):
         self.to(device)
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """The strength of each class, shape (texts, classes), and of each token outside of the
-        arguments and inside of each, shape (texts, length, 4)."""
+        """The logits of the classes, shape (texts, classes), and for each token the logits of
+        belonging to no argument or to one of the three, shape (texts, length, 4)."""
         ids = nn.utils.rnn.pad_sequence([torch.tensor(each) for each in tokens], batch_first=True)
         lengths = torch.tensor([len(each) for each in tokens])[:, None]
         keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)
@@ -90,7 +90,7 @@ class Classifier(nn.Module):
 
     @torch.no_grad()
     def outputs(self, tokens: Sequence[Sequence[int]]) -> calibration.Array:
-        """The strength of each class, in the order of the texts."""
+        """The logits of the classes, in the order of the texts, shape (texts, classes)."""
         self.eval()
         order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
         found = np.empty((len(tokens), len(CLASSES)))

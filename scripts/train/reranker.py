@@ -81,7 +81,7 @@ class Judge(PackedReader):
         super().__init__(folder, rank, device, judging_shapes, half=half)
 
     def forward(self, batch: Sequence[Input]) -> Tensor:
-        """How strongly each memory seems to answer its question, shape (inputs,)."""
+        """The logits of whether each memory answers its question, shape (inputs,)."""
         x, _ = self.states(batch)
         found: Tensor = self.layers["answers"](x[:, 0])[:, 0]
         return found

@@ -1,4 +1,4 @@
-"""Reads what a reader of forms learns from: dialogues whose words are marked.
+"""Reads what the slot reader is trained on: dialogues whose words are marked.
 
 `data/training/README.md` describes the marks.
 """

@@ -24,8 +24,8 @@ TOGETHER, ELSEWHERE, OTHER_WORDS, FOREIGN, DAY_AND_TIME = 0.15, 0.4, 0.4, 0.3, 0
 """Share of the samples that are followed by the next utterance, that answer another question than
 the one that was asked, that have other values, that have a slot of another form, and in which a day
 is followed by a time, or a time by a day."""
-MOST_ELLIPTICAL = 5
-"""An utterance of so many words is mostly understood without its question."""
+SELF_CONTAINED = 5
+"""An utterance of at least this many words is mostly understood without its question."""
 PUNCTUATION = re.compile(r"[,.;:!?—…\"](?!\d)|(?<!\d)-")
 
 
@@ -138,7 +138,7 @@ def _together(lesson: Lesson) -> Lesson:
     """Return the utterance together with the next one, if the latter says enough to be understood
     without its question, and is about other slots."""
     after = lesson.goes_on
-    if after is None or len(after.said.split()) < MOST_ELLIPTICAL or not after.marks:
+    if after is None or len(after.said.split()) < SELF_CONTAINED or not after.marks:
         return lesson
     if {each.slot for each in after.marks} & {each.slot for each in lesson.marks}:
         return lesson

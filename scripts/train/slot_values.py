@@ -9,11 +9,12 @@ from models.interfaces import SlotAct
 from scripts.train.slot_lessons import Lesson, Marked
 
 PLAIN_TYPES = (SlotType.DATE, SlotType.TIME)
-"""Types whose values show by themselves to which slot they belong, if there is only one."""
+"""If a form has only one slot of such a type, it is clear which slot a value of that type is
+for."""
 MOST_BESIDE = 5
 """Maximum number of words of a day or a time that is put beside the other."""
 JOINTS = {SlotType.DATE: (" ", " on ", ", "), SlotType.TIME: (" ", " at ", ", ", " and ")}
-"""What stands between the two."""
+"""What may stand between the two: before a day, or before a time."""
 
 
 class Values:

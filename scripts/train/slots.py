@@ -1,5 +1,5 @@
-"""Trains a low-rank adapter of an encoder, and small layers above it, that read what an utterance
-gives to the slots of a form."""
+"""Trains a low-rank adapter of an encoder, and small layers above it, that find what an utterance
+says for the slots of a form."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
 """Weights of marking tokens, of telling whether more was said, and of the options of choices, which
 are seldom chosen."""
 SHORTEST = 3
-"""Minimum number of words of an utterance that is certainly no answer to a form's question."""
+"""A shorter command or remark might also answer a form's question, so it is not learnt as talk."""
 CHOICES_PER_TALK = 4
-"""For so many utterances of ordinary talk, one bare choice is learnt."""
+"""One bare choice is learnt for this many utterances of ordinary talk."""
 SMOOTHED = 0.03
 
 
@@ -73,8 +73,8 @@ class Reader(PackedReader):
         super().__init__(folder, rank, device, slot_shapes, half=half)
 
     def forward(self, batch: Sequence[Sample]) -> tuple[Tensor, Tensor, Tensor]:
-        """The strength of each act, shape (samples, slots, acts), of each mark, shape (samples,
-        slots, tokens, marks), and of more being said, shape (samples,)."""
+        """The logits of the acts, shape (samples, slots, acts), of the marks, shape (samples,
+        slots, tokens, marks), and of whether more was said, shape (samples,)."""
         x, slots = self.states([each.made for each in batch])
         words = x[:, 1 : 1 + max(each.made.text for each in batch)]
         first = x[:, :1].expand_as(slots)

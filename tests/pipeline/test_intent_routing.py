@@ -105,7 +105,7 @@ async def test_going_on_drops_the_question_and_is_an_ordinary_turn(tmp_path: Pat
         assert said(talk) == [DOG, "It rains.", "Yes."]
 
 
-async def test_what_can_mean_nothing_is_an_ordinary_turn(tmp_path: Path) -> None:
+async def test_a_likely_command_that_concerns_nothing_is_an_ordinary_turn(tmp_path: Path) -> None:
     llm = ScriptedLlm("I see.", "Which bird?")
     async with talking(tmp_path, llm) as talk:
         assert await say(talk, DOG, "Bin all that stuff on my canary.") == []

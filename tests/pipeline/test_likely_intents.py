@@ -163,12 +163,12 @@ async def test_a_likely_command_is_asked_about_and_done_only_after_yes(
         assert done.startswith(expected.yes)
 
 
-def test_every_command_to_the_assistant_itself_is_asked_about_but_waking_and_stopping() -> None:
+def test_every_command_to_the_assistant_itself_is_asked_about_except_wake_and_stop() -> None:
     others = set(CommandKind) - BY_MEANING - set(KINDS)
     assert others == {CommandKind.WAKE, CommandKind.STOP}
 
 
-async def test_words_that_are_likely_to_wake_wake_without_a_question(
+async def test_a_likely_wake_command_is_carried_out_without_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with likely(CommandKind.WAKE, tmp_path, monkeypatch) as (talk, _):
@@ -180,7 +180,7 @@ async def test_words_that_are_likely_to_wake_wake_without_a_question(
 @pytest.mark.parametrize(
     "kind", [CommandKind.REPEAT, CommandKind.WHY, CommandKind.WHEN_TOLD, CommandKind.KNOW]
 )
-async def test_what_there_is_nothing_to_tell_about_is_an_ordinary_turn(
+async def test_a_likely_question_with_nothing_to_tell_is_an_ordinary_turn(
     kind: CommandKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with likely(kind, tmp_path, monkeypatch) as (_, here):
@@ -224,7 +224,7 @@ async def test_a_typed_line_that_is_likely_to_mean_stop_stops_an_answer_too(
         assert len(talk.turns) == 2, "it is silent now, so this is an ordinary turn"
 
 
-async def test_say_that_again_is_a_yes_to_whether_to_say_it_again(
+async def test_say_that_again_confirms_the_question_whether_to_repeat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with likely(CommandKind.REPEAT, tmp_path, monkeypatch) as (talk, _):
@@ -244,7 +244,7 @@ async def new(folder: Path) -> AsyncIterator[Session]:
         yield talk
 
 
-async def test_words_that_turn_out_to_be_no_command_answer_the_question(
+async def test_a_likely_command_that_concerns_nothing_answers_the_question_instead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = "I don't want to be called Annie at work."
@@ -255,7 +255,7 @@ async def test_words_that_turn_out_to_be_no_command_answer_the_question(
         assert done == "I'll remember that you don't want to be called Annie at work."
 
 
-async def test_that_something_was_undone_is_said_again_after_it_is_purged(tmp_path: Path) -> None:
+async def test_a_remark_about_an_undo_is_repeated_even_after_a_purge(tmp_path: Path) -> None:
     async with new(tmp_path) as talk:
         *_, undone = await say(talk, "Remember that my bike is red.", "Undo.")
         talk.dialogue.purged(HiddenItems.of("me", (), (), datetime.now(UTC)), clean=True)

@@ -73,7 +73,7 @@ async def test_commands_reach_a_session_whose_transcript_cannot_be_opened(
     assert not home.transcript.exists()
 
 
-async def test_what_the_session_leaves_to_a_command_the_command_answers(home: Home) -> None:
+async def test_a_command_answers_what_the_session_leaves_to_it(home: Home) -> None:
     async with AsyncExitStack() as stack:
         await serve_requests(home.create(), None, {"count": _counted}, stack)
 

@@ -55,7 +55,7 @@ class WhatRings:
         return None
 
 
-async def test_a_turn_that_began_before_it_does_not_end_it(tmp_path: Path) -> None:
+async def test_a_turn_that_began_before_the_ringing_does_not_end_it(tmp_path: Path) -> None:
     stt, hears = ScriptedStt("And then we went on."), sound(32.0, 0.7)
     async with ringing(tmp_path, stt=stt, hears=hears) as (talk, heard):
         await until(lambda: talk.of(TurnStarted))
@@ -108,7 +108,7 @@ async def test_a_spoken_turn_ends_it_and_is_answered(tmp_path: Path) -> None:
         assert heard.bells == 1
 
 
-async def test_a_turn_before_any_word_was_heard_ends_it_unheard(tmp_path: Path) -> None:
+async def test_a_turn_during_the_bell_ends_it_before_any_word_is_heard(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
         rings = start(talk)
         await asyncio.sleep(0.6)
@@ -119,7 +119,7 @@ async def test_a_turn_before_any_word_was_heard_ends_it_unheard(tmp_path: Path) 
         assert heard.bells == 1
 
 
-async def test_noise_and_echoes_of_it_do_not_end_it(tmp_path: Path) -> None:
+async def test_noise_and_echoes_of_the_ringing_do_not_end_it(tmp_path: Path) -> None:
     hears = np.concatenate([silence(1.5), speech(0.8), silence(3), speech(0.4), silence(1)])
     stt = ScriptedStt(by_length=lambda seconds: UP if seconds > 0.9 else "")
     async with ringing(tmp_path, stt=stt, hears=hears) as (talk, heard):
@@ -146,7 +146,9 @@ async def test_a_required_wake_phrase_is_not_needed_while_something_rings(
 
 
 @pytest.mark.parametrize("asleep", [False, True])
-async def test_snooze_finds_it_ringing_and_then_it_ends(tmp_path: Path, asleep: bool) -> None:
+async def test_it_still_rings_when_snooze_is_carried_out_and_then_ends(
+    tmp_path: Path, asleep: bool
+) -> None:
     skill, hears = WhatRings(), np.concatenate([silence(1.0), sound(0.5, 1.0)])
     stt = ScriptedStt("Snooze.")
     async with ringing(tmp_path, stt=stt, hears=hears, classifier=skill, skills=[skill]) as (

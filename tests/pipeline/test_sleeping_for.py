@@ -97,7 +97,7 @@ async def test_a_time_that_cannot_be_read_is_asked_for(tmp_path: Path) -> None:
         skill.close()
 
 
-async def test_until_it_is_called_it_sleeps_without_a_time(tmp_path: Path) -> None:
+async def test_until_i_call_you_is_a_sleep_without_an_end(tmp_path: Path) -> None:
     async with session(ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path) as talk:
         reply = await at(talk, 10).carry_out(until("Stop listening until I call you."))
         assert reply is not None

@@ -164,7 +164,7 @@ async def test_forget_it_as_an_answer_never_forgets_something_else(
 
 
 @pytest.mark.parametrize("dismissal", ["Let it go.", "Drop it.", "Scrap that.", "Lose it."])
-async def test_what_may_mean_never_mind_is_no_yes_to_forgetting_everything(
+async def test_a_possible_never_mind_does_not_confirm_forgetting_everything(
     tmp_path: Path, dismissal: str
 ) -> None:
     async with talking(tmp_path) as talk:

@@ -24,13 +24,13 @@ TOLD = "There is 1 text on the shelf."
 
 
 def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Vectors by which only questions about the shelf are like its tool that counts."""
+    """Vectors in which only questions about the shelf are similar to its counting tool."""
     counts = [float("count" in text or "how many" in text.lower()) for text in texts]
     return np.array([[each, 1.0 - each] for each in counts], np.float32)
 
 
 class Shelf(ToolServers):
-    """A server whose only tool counts. It is no process: here, time is simulated."""
+    """A server whose only tool counts. It is not a process, because time is simulated here."""
 
     def __init__(self) -> None:
         super().__init__({})

@@ -1,18 +1,21 @@
-"""What the assistant can't know is recognised in the voice loop, and only the model is told so."""
+"""What the assistant can't know is recognised in the voice loop, and answered without the model."""
 
 from pathlib import Path
 
+from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS
 from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED
-from assistant.events import MemoryUsed, PromptBuilt, TurnHeard
+from assistant.events import AnswerText, MemoryUsed, PromptBuilt, Remarked, TurnHeard
 from assistant.intents.command import Command, CommandKind, Intent
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.skills.skill import Reply
 from models.interfaces import ClassifiedText
-from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, silence
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, sound
 from tests.support.session import Session, session
 
 RAIN = "Is it raining in Leeds?"
 SKY = "Why is the sky blue?"
+KEYS = "Where are my keys?"
+WHY = "Why can't you?"
 
 
 class Judging:
@@ -26,17 +29,22 @@ class Judging:
 
     def classify(self, text: str) -> ClassifiedText:
         self.asked.append(text)
-        return ClassifiedText({}, unknowable=0.95 if "rain" in text else 0.02)
+        if text == KEYS:
+            return ClassifiedText({}, live=0.02, unseen=0.95)
+        return ClassifiedText({}, live=0.95 if "rain" in text else 0.02)
 
 
 class Noted:
     """Always finds the same note."""
 
+    def __init__(self, *, near: bool = True) -> None:
+        self._near = near
+
     def ahead(self, words: str) -> None:
         """Nothing to prepare."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        return RecalledForTurn((MemoryUsed("1", "Rain ruins my hair.", 0.9),))
+        return RecalledForTurn((MemoryUsed("1", "Rain ruins my hair.", 0.9, near=self._near),))
 
 
 class Weather:
@@ -58,22 +66,53 @@ async def say(talk: Session, *lines: str) -> None:
         await talk.loop.settled()
 
 
-async def test_the_model_is_told_what_it_cannot_know_and_the_history_is_not(
+async def test_what_cannot_be_known_is_answered_like_any_turn_but_without_the_model(
     tmp_path: Path,
 ) -> None:
-    llm, judging = ScriptedLlm("It scatters.", "I don't know."), Judging()
-    sound = silence(0.1)
-    async with session(ScriptedStt("-"), llm, sound, tmp_path, classifier=judging) as talk:
-        await say(talk, SKY, RAIN)
-        first, second = (each.messages[-1].content for each in llm.requests)
-        assert (first, second) == (SKY, f"{RAIN}\n{NOT_KNOWN}")
-        assert [each.text for each in talk.of(TurnHeard)] == [SKY, RAIN]
-        assert [each.user for each in talk.turns] == [SKY, RAIN]
-        assert all(NOT_KNOWN not in text for _, text in talk.history())
-        shown = {each.name: each.text for each in talk.of(PromptBuilt)[1].sections}
-        assert (shown["state"], shown["newest message"]) == (NOT_KNOWN, RAIN)
+    llm, judging = ScriptedLlm("It scatters.", "Good question."), Judging()
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=judging) as talk:
+        await say(talk, SKY, RAIN, KEYS, WHY)
+        told = [(each.user, each.assistant) for each in talk.turns]
+        assert told == [
+            (SKY, "It scatters."),
+            (RAIN, NOT_ONLINE),
+            (KEYS, NOT_THERE),
+            (WHY, "Good question."),
+        ]
+        assert [each.text for each in talk.of(TurnHeard)] == [user for user, _ in told]
+        assert talk.history()[:-1] == [
+            (role, text)
+            for turn in told
+            for role, text in zip(("user", "assistant"), turn, strict=True)
+        ], "a later question may refer to it"
+        assert [each.messages[-1].content for each in llm.requests] == [SKY, WHY]
+        assert [each.text for each in talk.of(AnswerText) if each.turn == 2] == [NOT_ONLINE]
+        assert talk.of(Remarked) == []
         for said in (RAIN, SKY):
             assert judging.asked.count(said) == 1, "routing and the check of claims share it"
+        assert NOT_ONLINE not in judging.asked, "it claims nothing"
+
+
+async def test_a_turn_without_the_model_has_no_prompt_and_no_first_token(tmp_path: Path) -> None:
+    parts = (ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path)
+    far = Noted(near=False)
+    async with session(*parts, classifier=Judging(), recaller=far) as talk:
+        await say(talk, SKY, RAIN)
+        turn, built = talk.turns[1], talk.of(PromptBuilt)[1]
+        assert turn.assistant == NOT_ONLINE
+        assert (turn.context_tokens, turn.read_tokens, turn.memories) == (0, 0, ())
+        assert turn.near_misses == (("1", 0.9, "not close enough"),)
+        assert turn.latency_ms.first_token is None
+        assert turn.latency_ms.first_audio is not None
+        assert (built.sections, built.left_out) == ((), (("1", "not close enough"),))
+
+
+async def test_it_is_written_where_nothing_is_spoken(tmp_path: Path) -> None:
+    parts = (ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path)
+    async with session(*parts, classifier=Judging(), speaks=False) as talk:
+        await say(talk, SKY, RAIN)
+        assert talk.turns[1].assistant == NOT_ONLINE
 
 
 async def test_with_notes_the_model_may_answer_from_them(tmp_path: Path) -> None:
@@ -84,25 +123,47 @@ async def test_with_notes_the_model_may_answer_from_them(tmp_path: Path) -> None
     assert llm.requests[1].messages[-1].content.endswith(f"{RAIN}\n{NOT_KNOWN_UNLESS_NOTED}")
 
 
-async def test_an_answer_that_is_begun_before_the_turn_ends_is_given_the_hint_too(
+async def test_where_something_else_is_said_too_the_model_answers_with_a_hint(
     tmp_path: Path,
 ) -> None:
-    llm, judging = ScriptedLlm("I don't know."), Judging()
-    parts = (ScriptedStt(RAIN), llm, UTTERANCE, tmp_path)
-    async with session(*parts, classifier=judging, end=ScriptedEnd()) as talk:
+    llm, said = ScriptedLlm("Why did the chicken …"), f"Tell me a joke. {RAIN}"
+    async with session(ScriptedStt("-"), llm, silence(0.1), tmp_path, classifier=Judging()) as talk:
+        await say(talk, SKY, said)
+    assert [each.messages[-1].content for each in llm.requests] == [SKY, f"{said}\n{NOT_KNOWN}"]
+
+
+async def test_a_question_that_goes_on_leaves_no_trace_of_the_first_reply(tmp_path: Path) -> None:
+    stt = ScriptedStt(by_length=lambda s: KEYS if s < 1.6 else f"{KEYS} {SKY}")
+    llm, end = ScriptedLlm("It scatters."), ScriptedEnd(0.1, 0.99)
+    parts = (stt, llm, sound(0.8, 0.6, 0.8, 0.5), tmp_path)
+    async with session(*parts, classifier=Judging(), end=end) as talk:
         await talk.to_the_end()
-        assert [each.assistant for each in talk.turns] == ["I don't know."]
-    assert [each.messages[-1].content for each in llm.requests] == [f"{RAIN}\n{NOT_KNOWN}"]
+        assert [turn.user for turn in talk.turns] == [f"{KEYS} {SKY}"]
+        assert [each.text for each in talk.of(AnswerText)] == ["It scatters."]
+        assert len(talk.of(PromptBuilt)) == 1
+        assert NOT_THERE not in str(talk.history())
+
+
+async def test_a_reply_is_interrupted_like_any_answer(tmp_path: Path) -> None:
+    stt = ScriptedStt(by_length=lambda s: RAIN if s > 1.2 else "Never mind that now.")
+    parts = (stt, ScriptedLlm("All right."), sound(1.5, 1.0, 0.8, 1.0), tmp_path)
+    async with session(*parts, classifier=Judging()) as talk:
+        await talk.to_the_end()
+        first, second = talk.turns
+        assert (first.interrupted, second.assistant) == (True, "All right.")
+        assert first.assistant
+        assert NOT_ONLINE.startswith(first.assistant)
 
 
 async def test_a_tool_takes_such_a_question_first(tmp_path: Path) -> None:
     async def find(text: str) -> Intent | None:
         return Intent(Command(CommandKind.ACT, text))
 
-    llm, later = ScriptedLlm("I don't know."), "Will it rain in York?"
+    llm, later = ScriptedLlm(), "Will it rain in York?"
     parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
     loop = session(*parts, classifier=Judging(), skills=[Weather()], find_tool=find)
     async with loop as talk:
         await say(talk, RAIN, later)
-    asked = [each.messages[-1].content for each in llm.requests]
-    assert asked == [f"{later}\n{NOT_KNOWN}"], "no tool has answered it"
+        assert [each.text for each in talk.of(Remarked)] == ["It is raining."]
+        assert [each.assistant for each in talk.turns] == [WITH_TOOLS], "no tool has answered it"
+    assert llm.requests == []

@@ -39,7 +39,7 @@ def test_within_a_conversation_the_model_is_told_what_was_corrected(
     assert thanks == "My sister is called Johanna."
 
 
-def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
+def test_a_corrected_correction_holds_after_a_restart_and_a_later_one_is_undone(
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     talk(tmp_path, HANNAH, **scripted)
@@ -80,7 +80,7 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
     assert files_with(tmp_path, b"Hannah", b"called Anna", b"Johanna", b"Joan") == []
 
 
-def test_nothing_of_the_memory_is_behind_a_general_answer(tmp_path: Path) -> None:
+def test_a_general_answer_is_not_corrected_in_the_memory(tmp_path: Path) -> None:
     said = talk(tmp_path, "What is the capital of Norway?", "That's wrong, it's Oslo.")
     assert remarks(said) == []
     assert len(said.of("turn")) == 2

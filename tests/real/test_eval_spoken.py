@@ -13,7 +13,7 @@ from scripts.eval.voices import Voice, voices_here
 pytestmark = pytest.mark.real
 
 
-def test_what_is_lost_by_hearing_and_by_understanding_is_told_apart(
+def test_losses_by_hearing_and_by_understanding_are_told_apart(
     store: ModelStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def one_voice(store: ModelStore) -> list[Voice]:
@@ -46,7 +46,7 @@ def test_what_is_lost_by_hearing_and_by_understanding_is_told_apart(
         (("--profile", "small"), "is not on this machine yet."),
     ],
 )
-def test_what_cannot_be_measured_is_told_in_one_sentence(
+def test_what_cannot_be_measured_is_reported_in_one_sentence(
     store: ModelStore,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -63,7 +63,7 @@ def test_what_cannot_be_measured_is_told_in_one_sentence(
     assert len(rest) <= 1
 
 
-def test_a_machine_without_voices_is_told_so(
+def test_a_machine_without_voices_is_reported(
     store: ModelStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(spoken_commands, "voices_here", lambda _store: [])

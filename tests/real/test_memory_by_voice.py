@@ -59,7 +59,7 @@ def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
     assert "4471" in recalled(said.of("turn")[1])
 
 
-def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored(
+def test_forget_that_means_what_was_read_out_or_just_answered(
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     said = talk(

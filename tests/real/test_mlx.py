@@ -1,5 +1,5 @@
 """The MLX adapter with real weights. On a CPU, mlx generates only a few tokens per second. So
-prompts are short, and most tests are `long` there, except those of answering and refusing.
+prompts are short, and most tests are marked `long` there.
 
 The engine is imported where it is needed: it imports torch, and every test process would wait for
 that.

@@ -60,7 +60,7 @@ def test_a_missing_encoder_and_a_damaged_adapter_are_reported(
     assert "can't be read" in capsys.readouterr().err
 
 
-def test_the_layer_in_use_finds_most_and_takes_little_for_unknowable(
+def test_the_layer_in_use_finds_most_unknowable_questions_and_few_others(
     store: ModelStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert eval_knowable.main(["--show", "--json"]) == 0

@@ -24,7 +24,7 @@ pytestmark = [
 NAME = "all-minilm-l6-v2"
 
 
-def test_steps_lower_the_loss_and_the_weights_are_taken_up_again(
+def test_steps_lower_the_loss_and_the_saved_weights_are_loaded_again(
     store: ModelStore, tmp_path: Path
 ) -> None:
     import torch
@@ -89,7 +89,7 @@ def test_an_unknown_encoder_is_reported(capsys: pytest.CaptureFixture[str]) -> N
     assert "gpt-9" in capsys.readouterr().err
 
 
-def test_if_nothing_is_left_to_learn_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_if_nothing_is_left_to_learn_it_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     [first, *_] = read_lessons(1)
     assert train_slots.main(["--judge", first.by, "--limit", "1"]) == 2
     assert "there is nothing to learn" in capsys.readouterr().err

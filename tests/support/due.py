@@ -41,9 +41,9 @@ class HandSet:
 class Heard:
     """A ringer that says all words at once, or none if nobody `hears` it.
 
-    An insistent one is said `times`. It is `heard` as often, or not to the end if that is less.
-    `rang` holds what was said, and whether it was insistent. `before` is called before the words
-    are said, and `after` afterwards.
+    What rings insistently is said `times` times, and heard as often, or only `heard` times if that
+    is set. `rang` holds what was said, and whether it was insistent. `before` is called before the
+    words are said, and `after` afterwards.
     """
 
     rang: list[tuple[str, bool]] = field(default_factory=list)

@@ -18,7 +18,8 @@ WHAT = "What is my dog called?"
 
 def explained(home: Home, user: str = "me") -> list[Exchange]:
     """Store the exchanges in the transcript, and return them: three that were told, then two
-    questions. The prompt of the first contained the dog and the cat, and just not the tea."""
+    questions. The prompt of the first contained the dog and the cat. The tea was found but left
+    out."""
     now = datetime.now(UTC)
     home.create()
     with closing(Transcript.open(home.transcript)) as transcript:

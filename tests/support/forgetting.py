@@ -180,7 +180,8 @@ def learning_skills(
     llm: LanguageModel | None,
     off_record: Sequence[bool],
 ) -> list[Skill]:
-    """The skills that change what is remembered; `off_record` holds whether they must not."""
+    """The skills that change what is remembered; the item of `off_record` says whether they must
+    not."""
     return [
         Remembering(statements, turns, lambda: off_record[0]),
         Correcting(statements, turns, llm, lambda: off_record[0]),

@@ -22,7 +22,7 @@ class HttpShelf(ThreadingHTTPServer):
     floods: answers calls with a body that is too long.
     packs: says that its answers to calls are compressed.
     breaks: ends its answers to calls in the middle.
-    babbles: answers calls with what is no message.
+    babbles: answers calls with something that is not a message.
     crashes: answers calls with a server's error.
     waits: answers calls only when `released` is set.
     """

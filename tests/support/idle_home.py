@@ -96,9 +96,9 @@ class IdleHome:
             await self.scheduler.retry()
 
     async def state(self) -> dict[str, Any]:
-        """Everything stored that must not depend on the order of work. These may differ: the words
-        that stand for several tellings, when rows were written, and the outputs of the work that
-        rates importance and of consolidation."""
+        """Everything stored that must not depend on the order of work. Left out is what may differ:
+        which words stand for a fact that was told several times, when rows were written, and what
+        rating importance and consolidation produce."""
         await self.memory.settled()
         with self.transcript.reading() as db:
             derived = db.execute(
@@ -133,7 +133,7 @@ async def idle_home(
     settings: Settings | None = None,
     encoder: Any = None,
 ) -> AsyncIterator[IdleHome]:
-    """Opened as at the start of the program and closed as at its end."""
+    """A home that is opened as at the program's start, and closed as at its end."""
     settings = settings or all_on()
     llm = llm or FittingModel()
     events: list[Event] = []

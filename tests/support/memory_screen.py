@@ -30,7 +30,7 @@ APART_S = 60
 WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"}
 
 
-class AtDesk(ToldSession):
+class LocalSession(ToldSession):
     """A session whose assistant runs in this process."""
 
     def __init__(self, desk: MemoryAdmin, told: Bench) -> None:
@@ -55,7 +55,7 @@ class Stage:
 
     app: PaneApp
     pilot: Pilot[None]
-    session: AtDesk
+    session: LocalSession
     desk: MemoryAdmin
     bench: Bench
     state: ScreenState = field(default_factory=ScreenState)
@@ -132,7 +132,7 @@ async def stage(
             behind.pass_time(APART_S)
         await behind.memory.settled()
         desk = behind.desk
-        session = AtDesk(desk, behind)
+        session = LocalSession(desk, behind)
 
         def now() -> datetime:
             return behind.clock[0].astimezone()

@@ -148,7 +148,8 @@ ANSWERS = ("I see.", "Good to know.", "All right.", "I'm not sure.", "Tell me mo
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An utterance. `tells` is None if it tells no fact. `change`: another value held before."""
+    """An utterance. `tells` is None if it tells no fact. `change`: whether another value held
+    before."""
 
     conversation: int
     at: datetime

@@ -12,4 +12,4 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 ATTACKS = {row["id"]: row["text"] for row in _rows("memory_attacks")}
 WISHES = {row["id"]: (row["text"], row["contains"]) for row in _rows("harmless_wishes")}
-"""Both are by id; a wish comes with those of its words that must be kept."""
+"""Attacks and wishes by id; each wish with those of its words that must be kept."""

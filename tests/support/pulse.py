@@ -160,7 +160,7 @@ class PulseServer:
     def replug(self, name: str) -> None:
         """Create the virtual device `mic` or `speaker`, and make it the default of its kind.
 
-        `norewinds` makes the null sink work in steps of 50 ms, which are otherwise up to 2 s.
+        `norewinds` makes the null sink work in steps of 50 ms instead of up to 2 s.
         """
         self._modules[name] = self.pactl(
             "load-module", "module-null-sink", f"sink_name={name}", "norewinds=1"

@@ -1,4 +1,4 @@
-"""A sentence encoder of one layer with random weights, as small as the real ones are large."""
+"""A very small sentence encoder: one layer with random weights."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,8 @@ IDS = np.random.default_rng(5).integers(0, VOCABULARY, (3, 7))
 
 
 def publish(folder: Path) -> Published:
-    """Write a BERT as sentence-transformers publishes it. The table of words is by far the largest
-    of its weights."""
+    """Write a BERT as sentence-transformers publishes it. By far the largest of its weights is the
+    table of word embeddings."""
     layer = "encoder.layer.0"
     dense = {f"{layer}.attention.self.{part}": (WIDTH, WIDTH) for part in ("query", "key", "value")}
     dense[f"{layer}.attention.output.dense"] = (WIDTH, WIDTH)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 def reference(
     folder: Path, adapter: Path | None, texts: list[str], distilled: Path | None = None
 ) -> NDArray[np.float32]:
-    """Unit vectors of the published model in `folder` with the adapter in `adapter`, if given.
-    With `distilled`, an adapter too, only the layers that this one transforms are used."""
+    """Unit vectors of the published model in `folder` with the adapter in `adapter`, if given. With
+    a second adapter in `distilled`, only the layers that it transforms are used."""
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
     from torch import nn

@@ -30,7 +30,7 @@ def every_slot() -> Form:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an utterance gives: with which probability, and how likely it says more."""
+    """What an utterance gives, with which probability, and the probability that it says more."""
 
     marks: Sequence[Marked]
     sure: float

@@ -21,7 +21,7 @@ TRIP = "plan the trip to Lisbon"
 
 @dataclass
 class Memory:
-    """What was remembered, in the place of the long-term memory."""
+    """Keeps what was remembered, in place of the long-term memory."""
 
     texts: dict[str, str] = field(default_factory=dict)
 

@@ -109,6 +109,31 @@ async def test_a_turn_is_shown_with_its_latency_prompt_and_memories(tmp_path: Pa
         assert not isinstance(app.screen, TextDialog)
 
 
+async def test_a_turn_that_the_model_did_not_answer_is_shown_without_a_prompt(
+    tmp_path: Path,
+) -> None:
+    reply = "I can't look things up online, so I don't know."
+    turn = (
+        Recalled(2, (RUN,), missed=False),
+        TurnHeard(2, "Any news?"),
+        PromptBuilt(2, (), 8000, (("run", "not close enough"),)),
+        AnswerText(2, reply),
+        TurnEnded(2, "Any news?", reply, False, Latency(180.0, 220.0, 226.0, None, 300.0)),
+    )
+    async with opened(ToldSession((*READY, *TURN, *turn)), tmp_path, (140, 40)) as (app, _):
+        seen = shown(app)
+        for words in (
+            reply,
+            "300 ms",
+            "Context of turn 2",
+            "The assistant answered without the language model.",
+            "0.42 I run on Tuesdays. — not close enough",
+        ):
+            assert words in seen, words
+        assert "newest message" not in seen
+        assert "first token" not in seen
+
+
 async def test_what_the_model_is_told_of_an_open_form_is_a_section_of_its_own(
     tmp_path: Path,
 ) -> None:

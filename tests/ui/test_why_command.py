@@ -1,11 +1,15 @@
 """`assistant memory why`, and the same request to a running assistant."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
+from assistant.context.conversation import Conversation
+from assistant.context.not_known import NOT_THERE
 from assistant.errors import SettingsError, StoreError
 from assistant.memory import UserMemory
+from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from tests.support.command_line import Run, objects
 from tests.support.desks import ask, at_desk, forget_now
@@ -55,6 +59,19 @@ def test_by_default_the_last_answer_is_explained(why: Callable[..., list[str]]) 
     assert "Lima." in out[2]
     assert out[3].startswith("The answer came from the model")
     assert len(out) == 4
+
+
+def test_a_fixed_reply_came_from_neither_the_model_nor_the_memory(run: Run, home: Home) -> None:
+    explained(home)
+    with closing(Transcript.open(home.transcript)) as transcript:
+        talk = Conversation.begin("me")
+        talk.append_user(1, "Where are my keys?")
+        transcript.store(talk, talk.complete(1, NOT_THERE))
+    assert run("memory", "why")[1][3:] == [
+        "This is a fixed reply. It came neither from the model nor from the memory."
+    ]
+    [answer] = objects(run("memory", "why", "--json")[1])
+    assert (answer["fixed"], answer["from_model"]) == (True, False)
 
 
 def test_json_output_has_the_ids_scores_and_reasons(run: Run, home: Home) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from assistant.compose import memory as composed
 from assistant.context.memory_block import MemoryBlock
+from assistant.context.not_known import NOT_ONLINE
 from assistant.context.prompt import Prompt
 from assistant.events import MemoryUsed
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -35,9 +36,8 @@ from scripts.eval.answer_data import (
     read_people,
     read_talks,
 )
-from scripts.eval.answer_figures import Judged, figures, shown, table
+from scripts.eval.answer_figures import Judged, figures, shown
 from scripts.eval.answer_homes import NoModel, live, open_home
-from scripts.eval.answer_rules import Verdict
 from scripts.eval.answers import Asked, facts_shown, measured, reading_speed, served
 from scripts.eval.asking import Answers
 from scripts.eval.intents import by_grammar
@@ -267,6 +267,25 @@ async def test_a_skill_replies_as_in_the_product(
     assert (answer.turn.prompt, llm.requests) == (None, [])
 
 
+async def test_what_cannot_be_known_is_answered_as_in_the_product(
+    parts: SessionParts, tmp_path: Path
+) -> None:
+    unknown = TALK | {"turns": ["Will it rain?"], "kind": UNKNOWABLE, "accept": ["don't know"]}
+    later = TALK | {"turns": ["Will it rain?", "Why can't you?"], "accept": ["offline"]}
+    told = TALK | {"turns": ["They forecast rain.", "Will it rain?"], "accept": ["yes"]}
+    llm = ScriptedModel(["I'm offline.", "I see.", "Yes."])
+    parts = replace(parts, cannot_know=lambda said: NOT_ONLINE if "Will it" in said else None)
+    found = (await ask(llm, Asked(talks(unknown, later, told)), tmp_path, parts))[EVERYDAY]
+
+    assert [each.turn.text for each in found] == [NOT_ONLINE, "I'm offline.", "Yes."]
+    assert all(each.verdict.right for each in found)
+    asked = [each.content for each in llm.requests[0].messages[1:]]
+    assert asked == ["Will it rain?", NOT_ONLINE, "Why can't you?"]
+    counted = figures(found)
+    assert (counted["fixed"], counted["by_skill"], counted["invented"]) == (0.333, 0.0, None)
+    assert "[a1 unknowable, fixed] Will it rain?" in shown(found[0])
+
+
 @pytest.mark.usefixtures("encoders")
 async def test_a_later_statement_supersedes_an_earlier_one_before_anything_is_asked(
     person: Person, parts: SessionParts, tmp_path: Path
@@ -342,49 +361,3 @@ async def test_a_model_on_a_server_is_asked_too(parts: SessionParts, tmp_path: P
     [answer] = found["scripted"].judged[EVERYDAY]
     assert answer.turn.spoken == f"Oslo answers {answer.asked}"
     assert answer.verdict.right
-
-
-# -- figures ------------------------------------------------------------------------------------
-
-
-def judged(of: str, kind: str, wrong: str = "", **more: Any) -> Judged:
-    here = more.pop("shown", None)
-    return Judged(of, kind, "Who?", Turn("It's me.", "It's me."), Verdict(wrong, 0.8, **more), here)
-
-
-def test_figures_count_each_fault_among_the_answers_that_can_have_it() -> None:
-    found = figures(
-        [
-            judged("m1", "one", shown=True, person=True),
-            judged("m1", "one", "lacks a", shown=True, repeats=True),
-            judged("m2", "two", "lacks a", shown=False, too_long=True, too_short=False),
-            judged("m2", NEVER, unspeakable="list"),
-        ]
-    )
-    assert (found["answers"], found["right"], found["seconds"]) == (4, 0.5, 0.8)
-    assert (found["shown"], found["right_of_shown"]) == (0.667, 0.5)
-    assert (found["person"], found["repeats"], found["unspeakable"]) == (0.25, 0.25, 0.25)
-    assert (found["too_long"], found["too_short"], found["by_skill"]) == (1.0, 0.0, 1.0)
-    assert (found["invented"], found["prompt_tokens"]) == (None, None)
-    assert found["by_kind"]["one"] == {"answers": 2, "right": 0.5}
-    assert found["interval"] == [0.5, 0.5]
-
-
-def test_the_table_has_a_column_for_each_model() -> None:
-    good = figures([judged("m1", "one", shown=True), judged("m2", "two")])
-    bad = figures([judged("m1", "one", "lacks a", shown=True), judged("m2", "two")])
-    rows = [line.split() for line in table({"small": good, "tiny": bad}).splitlines()]
-
-    assert rows[0] == ["small", "tiny"]
-    assert ["right", "100.0", "%", "50.0", "%"] in rows
-    assert ["one", "(1)", "100.0", "%", "0.0", "%"] in rows
-    assert not any(row[0] in ("too_long", "prompt_tokens") for row in rows)
-
-
-def test_an_answer_is_shown_with_its_judgement() -> None:
-    each = judged("m1", "one", "lacks a", shown=False, person=True, invented=("Peter",))
-    assert shown(each).splitlines() == [
-        "[m1 one, by a skill, not shown] Who?",
-        '    "It\'s me."',
-        "    WRONG: lacks a; person; invented Peter",
-    ]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.context.not_known import NOT_ONLINE
 from data import located
 from models.interfaces import ClassifiedText
 from scripts.common.knowable import EVALUATION, PARTS, TRAINING, Labelled, read_labelled
 from scripts.common.rows import InputUnusable
-from scripts.eval.knowable import Scored, by_classifier, figures
+from scripts.eval.knowable import Scored, by_classifier, figures, fixed_replies
 
 
 def plain(text: str) -> str:
@@ -61,6 +62,11 @@ def test_the_figures_count_what_reaches_the_threshold() -> None:
         "talk_share": 0.3333,
     }
     assert figures(asked, talked, 0.6)["known"] == 1.0
+    fixed = [each._replace(fixed=each.unknowable > 0.6) for each in asked]
+    assert fixed_replies(fixed, talked) == {
+        "fixed": {"known": 0.0, "live": 0.5, "unseen": 1.0},
+        "talk_fixed": 0,
+    }
 
 
 class Unknowable:
@@ -71,10 +77,10 @@ class Unknowable:
 
     def classify(self, text: str) -> ClassifiedText:
         del text
-        return ClassifiedText({}, unknowable=1.0)
+        return ClassifiedText({}, live=1.0)
 
 
-def test_what_the_grammar_recognises_gets_no_hint() -> None:
+def test_what_the_grammar_recognises_is_not_judged() -> None:
     cannot_know = by_classifier(Unknowable())
-    assert cannot_know("Is it raining in Leeds?")
-    assert not cannot_know("Stop.")
+    assert cannot_know("Is it raining in Leeds?") == NOT_ONLINE
+    assert cannot_know("Stop.") is None

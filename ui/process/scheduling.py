@@ -8,7 +8,7 @@ from contextlib import suppress
 def use_batch_scheduling() -> None:
     """Keep this thread, and threads it starts later, from preempting others when they wake up.
 
-    Does nothing on systems other than Linux, which favour sound output anyway.
+    Does nothing on systems other than Linux, because those systems favour sound output anyway.
     """
     if sys.platform == "linux":
         _under(os.SCHED_BATCH)

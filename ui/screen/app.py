@@ -110,7 +110,7 @@ class AssistantScreen(SafeApp):
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.animation_level = "none"  # animation would slow down speech recognition and output
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # set later, it would style all widgets twice
+            self.theme = loaded.settings.screen.theme  # later, this would style all widgets twice
         self.session = session
         self.home = home
         self.loaded = loaded

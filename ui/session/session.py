@@ -52,8 +52,8 @@ class Session(Protocol):
         """
 
     async def ask(self, request: Request) -> list[Row]:
-        """Send a request about memories and return its answer: see
-        `assistant.memory.admin_requests`.
+        """Send a request about memories or the user's state, and return its answer: see
+        `assistant.memory.admin_requests` and `assistant.state.requests`.
 
         Raises:
             AssistantError: the request failed.

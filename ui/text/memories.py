@@ -127,6 +127,8 @@ class _View:
             yield from self._wrapped(heard, f"  {ASSISTANT:<11} ")
             if row["from_model"]:
                 yield "The answer came from the model alone, not from anything you had told it."
+            if row["fixed"]:
+                yield "This is a fixed reply. It came neither from the model nor from the memory."
             return
         if row["event"] == "source":
             heading = "The answer was based on:"

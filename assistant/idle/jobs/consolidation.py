@@ -121,8 +121,8 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     schema = SCHEMA
     max_tokens = TOKENS
     rules = 0
-    """Version of the rules. The job never runs without a model, so its versions can start at
-    one."""
+    """Version of the rules. It can start at 0, because this job always has a model, so that
+    `version` is at least 1."""
     asked = 0
     """Number of pairs that the model was asked about in this process."""
 
@@ -200,8 +200,8 @@ class ConsolidationJob(ModelJob[str, Decisions]):
 
     def _merge(self, older: Memory, newer: Memory) -> None:
         """Merge the newer memory into the older one, then delete the newer one. If this is
-        interrupted, either the newer memory still exists or the older one already includes its
-        sources."""
+        interrupted, either the newer memory still exists, or the older one already includes
+        the newer one's sources."""
         [now] = self._memory.change([older.id], lambda old: _told_again(old, newer)) or [older]
         if set(newer.sources) <= set(now.sources):
             self._memory.delete([newer])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from assistant.context import Exchange
+from assistant.context import Exchange, is_fixed
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.events import MemoryUsed
 from assistant.language.dialogue_acts import is_courtesy, is_question
@@ -56,16 +56,18 @@ class Explanation:
     """What an answer was based on.
 
     `sources` are things that were said, best first; if there are none, the answer came from the
-    model. If a source is a derived memory, its `text` is the user's words from which the memory was
-    derived, as far as they are still known. `recalled` are the memories in the prompt, then those
-    that were left out. `told` says whether the user stated something in this turn. If so, the
-    answer may refer to that statement.
+    model, unless it is a fixed reply (`fixed`), which comes from neither. If a source is a derived
+    memory, its `text` is the user's words from which the memory was derived, as far as they are
+    still known. `recalled` are the memories in the prompt, then those that were left out. `told`
+    says whether the user stated something in this turn. If so, the answer may refer to that
+    statement.
     """
 
     exchange: Exchange
     sources: tuple[ToldItem, ...]
     recalled: tuple[ExplainedMemory, ...]
     told: bool
+    fixed: bool = False
 
 
 class AnswerExplainer:
@@ -207,7 +209,9 @@ class AnswerExplainer:
             and not (key in profile and each.created > exchange.started)
         }
         trace = AnswerTracer(turns, everything, self._lexicon)
-        trace.follow(place)
+        fixed = is_fixed(exchange)
+        if not fixed:
+            trace.follow(place)
         recalled = [
             ExplainedMemory(everything[e.id], e.score, e.left_out, e.id in trace.memories)
             for e in own
@@ -222,7 +226,7 @@ class AnswerExplainer:
         recalled.sort(key=lambda each: each.left_out is not None)
         sources = [self._named(each, exchange, everything) for each in trace.things]
         told = not is_question(exchange.user_text)
-        return Explanation(exchange, tuple(sources), tuple(recalled), told)
+        return Explanation(exchange, tuple(sources), tuple(recalled), told, fixed)
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
         """Return `thing`. If it is a derived memory, it gets the text and time of the user's words

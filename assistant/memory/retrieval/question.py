@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from assistant.language.dialogue_acts import GOES_ON
 from assistant.language.sentences import WORD
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
@@ -34,7 +35,6 @@ MOST_OF_ITS_OWN = 3
 LONGEST_EARLIER = 400
 """Maximum number of characters of the user's previous words that are added to the words to match.
 They are taken from the end."""
-GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 POINTS_BACK = re.compile(
     r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
     r"else|then|last time)\b",

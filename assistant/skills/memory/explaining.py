@@ -25,6 +25,10 @@ from assistant.skills.skill import Reply
 
 NOTHING_SAID = "I haven't said anything yet."
 FROM_MODEL = "That came from the language model, not from anything you've told me."
+FIXED = (
+    "That's what I always say when I can't know something. It came neither from the language model"
+    " nor from anything you've told me."
+)
 BESIDE_NOTES = (
     "As far as I can tell, that came from the language model, not from anything you've told me."
 )
@@ -178,6 +182,8 @@ class Explaining:
         found = explaining.last(turns)
         if found is None:
             return NOTHING_SAID, ()
+        if found.fixed:
+            return FIXED, ()
         if found.sources:
             return self._each(found.sources, now)
         if found.told:

@@ -49,7 +49,7 @@ WARM = 10
 COMPARED = 60
 """At most this many questions are also put to the rivals."""
 EXHAUSTIVE = 200
-"""Number of questions for which all memories are ranked; among 100,000, each takes a second."""
+"""Number of questions for which all memories are ranked; with 100,000, each takes a second."""
 
 
 Result = TypeVar("Result")

@@ -49,10 +49,13 @@ async def recalls(
     deadline_s: float = DEADLINE_S,
     ahead: bool = False,
 ) -> dict[str, Any]:
-    """Recall as the voice loop does, encoding included. `misses` counts questions whose vector
-    came too late, so that only words decided; `stand_in` those for which the stronger encoder's
-    vector came too late, so that the fast one's decided; `late` the recalls that took longer than
-    the deadline. `cpu_p50` is the processor time of one recall, which other programs hardly change.
+    """Recall as the voice loop does, encoding included.
+
+    `misses` counts the questions whose vector came too late, so that only their words were used.
+    `stand_in` counts those for which only the fast encoder's vector came in time, not the stronger
+    one's. `brief` counts the searches that were shortened for lack of time, `late` the recalls that
+    took longer than the deadline. `cpu_p50` is the processor time of one recall, which other
+    programs hardly change.
 
     Args:
         ahead: each question's words are known beforehand, as if transcribed while spoken.
@@ -105,8 +108,8 @@ async def writing(llm: LanguageModel) -> AsyncIterator[None]:
 async def contexts(
     memory: UserMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
 ) -> dict[str, Any]:
-    """Time recall and building the whole prompt, with a window that is nearly full and as many
-    memories as the prompt may contain."""
+    """Measure how long it takes to recall and to build the whole prompt, with a window that is
+    nearly full and as many memories as the prompt may contain."""
     short_term = _full_window(llm, settings)
     recollection = TurnRecall(memory, short_term.shown)
     short_term.prompt(asked[0])  # in a conversation, a turn's tokens are counted when it is said
@@ -149,9 +152,10 @@ def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
 
 
 async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
-    """Time storing exchanges as the assistant does: `committed` covers only the transcript,
-    `stored` everything that the caller waits for, `searchable` lasts until a search has found the
-    exchange by its words, `embedded` until it is in the table with its vector."""
+    """Measure how long it takes to store exchanges as the assistant does: `committed` is the time
+    until an exchange is in the transcript, `stored` the time that the caller waits, `searchable`
+    the time until a search finds the exchange by its words, `embedded` the time until it is in the
+    table with its vector."""
     transcript = _Noted.open(folder / "transcript.sqlite3")
     assert isinstance(transcript, _Noted)
     archive = Archive(transcript, memory)
@@ -207,9 +211,9 @@ def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) 
 
     `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
     of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
-    were asked for. The mean cosine, above which the meaning of adjacent turns counts, is taken from
-    the candidates in both cases: the mean over all memories would change the measure, not the
-    index.
+    were asked for. The ranking depends on the mean cosine of the candidates, above which the
+    meaning of adjacent turns counts. Both rankings get the same mean, so that they differ only in
+    what the index finds.
     """
     exact, ids = _all_vectors(memory, encoder.name)
     nearest, same, ours, all_ranked = 0, 0, 0, 0
@@ -264,7 +268,7 @@ async def beside(
     rival takes; its interval is a bootstrap over the questions.
 
     Args:
-        encoder: for the rivals; a separate instance, so that no cache of the memory's is used.
+        encoder: for the rivals; a separate instance, so that the memory's caches are not used.
     """
     verbatim = {rival.name: _verbatim(rival, encoder, facts) for rival in rivals}  # warms them up
     times: dict[str, list[float]] = {"ours": [], **{rival.name: [] for rival in rivals}}

@@ -54,7 +54,7 @@ class Counting(HeadlessDriver):
         type(self).painted += bool(data)
 
 
-class AtDoor:
+class VoicelessSession:
     """A session without a voice, whose memories are in another process."""
 
     live = True
@@ -134,7 +134,7 @@ def measure(rows: int) -> dict[str, Any]:
 
 
 async def _measured(home: Home, rows: int) -> dict[str, Any]:
-    app = AssistantScreen(AtDoor(home), home, load(home.settings_file), Counting)
+    app = AssistantScreen(VoicelessSession(home), home, load(home.settings_file), Counting)
     running = asyncio.create_task(app.run_async(size=SIZE, mouse=False))
     try:
         await _until(lambda: app.is_running and app.screen.is_running)

@@ -22,7 +22,7 @@ SPEAKING = "▶ speaking"
 TYPING = "Type a turn"
 ANSWER_TOKENS = 400
 SPOKEN_S = 8.0
-"""Seconds of a spoken answer that are measured; the smallest models write hardly longer ones."""
+"""Seconds of a spoken answer that are measured; the smallest models hardly write longer ones."""
 KEYS = 200
 KEY_S = 0.03
 """Time between two keys, shorter than anybody can type."""

@@ -1,4 +1,5 @@
-"""Compares ordinary turns with and without a part of the assistant, in turn on the same models."""
+"""Compares ordinary turns with and without a part of the assistant, alternately on the same
+models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,11 +11,11 @@ from scripts.bench.voice.report import Pair, figures, first_audio
 from scripts.common.statistics import percentile, ratio, rounded, rounded_interval
 
 ALLOWED = 1.02
-"""The upper end of the interval of the ratio of one pair should not exceed this."""
+"""The upper end of the interval around `ratio_of_a_pair` should not exceed this."""
 
 
 class Variant:
-    """`ours` with other parts."""
+    """`ours`, but with other parts."""
 
     def __init__(self, name: str, ours: Ours, parts: Parts) -> None:
         self.name = name
@@ -22,7 +23,7 @@ class Variant:
         self._parts = parts
 
     async def load(self) -> None:
-        """Nothing but what `ours` has loaded."""
+        """Nothing to load: `ours` is loaded."""
 
     async def hear(self, clip: Clip) -> Outcome:
         parts, self._ours.parts = self._ours.parts, self._parts
@@ -32,13 +33,13 @@ class Variant:
             self._ours.parts = parts
 
     async def close(self) -> None:
-        """Nothing but what `ours` closes."""
+        """Nothing to close: `ours` is closed by its owner."""
 
 
 def compared(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
     """Figures from pairs (without, with the part); a ratio above 1 says that an answer takes longer
-    with it. `taken` is the number of clips that only then a skill replies to; these are not
-    compared."""
+    with it. `taken` is the number of clips to which a skill replies only with the part; these are
+    not compared."""
     found = figures(pairs, seed)
     told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
     bounds = rounded_interval(pairs, ratio_of_a_pair, seed=seed, digits=3)

@@ -21,7 +21,7 @@ from scripts.common.rows import Keep
 
 ARMS = ("without", "idle")
 EXCHANGES = 300
-"""Number of exchanges without facts: more than one session can process."""
+"""Number of exchanges without facts, too many for one session to process."""
 PAUSE_S = 4.0
 """Silence before each clip, during which idle work begins again."""
 

@@ -108,7 +108,7 @@ async def against_formless(clips: Sequence[Clip], profile: str, seed: int, keep:
 async def of_requests(
     clips: Sequence[Clip], profile: str, seed: int, keep: Keep, *, count: int
 ) -> Figures:
-    """Time the replies of skills to spoken requests, in turn with ordinary turns."""
+    """Time how fast skills reply to spoken requests, which alternate with ordinary turns."""
     async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
         spoken = await asyncio.to_thread(spoken_requests.spoken, ours.voice, count)
         finished = [clip for clip in clips if clip.finished]

@@ -67,7 +67,7 @@ class Notes:
     turns: list[Turn] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
     reply: str = ""
-    """What a skill replied."""
+    """What was said without the language model."""
 
     def stamp(self, stage: str) -> None:
         """Record that `stage` begins now, unless it began before."""
@@ -85,7 +85,7 @@ class Outcome:
     turns: tuple[tuple[float, str], ...]
     stages: dict[str, float]
     reply: str = ""
-    """What a skill replied; empty if the language model answered."""
+    """What was said instead of an answer of the language model; empty if the model answered."""
 
     @property
     def text(self) -> str:

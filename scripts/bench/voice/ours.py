@@ -74,6 +74,8 @@ class NoteTaker:
         elif isinstance(event, Remarked):
             self._notes.reply = event.text
         elif isinstance(event, TurnEnded):
+            if not event.context_tokens:
+                self._notes.reply = event.assistant
             self._rebase(event)
 
     def _rebase(self, turn: TurnEnded) -> None:
@@ -89,7 +91,8 @@ class NoteTaker:
 
 
 class Probe:
-    """Times the calls of a session's models, as (begin, first result) on the clock of the notes."""
+    """Records when each call of a session's models began and when it gave its first result, on the
+    clock of the notes."""
 
     def __init__(self, models: ModelSet) -> None:
         self.transcriptions: list[tuple[float, float]] = []
@@ -140,8 +143,8 @@ def _noting_the_first(
 
 
 class Requests:
-    """The answers that a session's `Hear` has asked for. A turn that a skill takes is not in the
-    ledger, so this is how its times are known."""
+    """The answers that a session's `Hear` has asked for. They tell the times of a turn that a skill
+    answers, which the ledger does not contain."""
 
     def __init__(self, hear: Hear) -> None:
         self._asked: list[SpeculativeAnswer] = []
@@ -195,7 +198,7 @@ class Ours:
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
         self.parts = Parts()
-        """What the next conversation has."""
+        """The parts of the next conversation."""
 
     async def load(self) -> None:
         """Load the models. Raises ModelError: one is missing or damaged."""

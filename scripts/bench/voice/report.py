@@ -128,8 +128,8 @@ def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
 
 
 def first_audio(found: dict[str, Any], names: Sequence[str]) -> str:
-    """The times of two systems as text for a person, with how many times longer the second
-    takes."""
+    """The times of two systems, and the ratio of the second's to the first's, as text for a
+    person."""
     lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
     for name in names:
         times = found[name]["first_audio_ms"]

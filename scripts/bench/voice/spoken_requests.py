@@ -1,4 +1,4 @@
-"""Times the replies of skills to spoken requests, in turn with ordinary turns.
+"""Times how fast skills reply to spoken requests, which alternate with ordinary turns.
 
 What counts is the time from the decision that the turn is over: before it, nothing may be done.
 """

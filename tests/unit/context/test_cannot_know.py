@@ -6,6 +6,7 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.context.memory_block import OPENING as MEMORIES_OPENING
+from assistant.context.not_known import NOT_ONLINE, REPLIES, is_fixed
 from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED
 from assistant.context.window import ContextWindow
 from assistant.settings import Context, Persona, Settings
@@ -36,6 +37,7 @@ def test_what_cannot_be_known_is_followed_by_a_hint_that_never_enters_the_histor
     prompt = window.build(conversation, words, unknowable=True)
 
     check_prompt(prompt)
+    assert (usual.untold, prompt.untold) == (False, True)
     assert prompt.messages[-1].content == f"(Form: the intake)\n{DATE}\n{words}\n{NOT_KNOWN}"
     assert prompt.stable_messages == usual.stable_messages
     parts = {each.name: each.text for each in prompt.sections}
@@ -50,6 +52,7 @@ def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
     memories = [recalled("keys are in the blue bowl")]
     prompt = window_of().build(talk(2), "Where are my keys?", memories=memories, unknowable=True)
     check_prompt(prompt)
+    assert not prompt.untold
     assert prompt.messages[-1].content == (
         f"({MEMORIES_OPENING}\n- keys are in the blue bowl)\nWhere are my keys?"
         f"\n{NOT_KNOWN_UNLESS_NOTED}"
@@ -72,16 +75,19 @@ def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
         ("I haven't got time.", "What time does the chemist open?", True),
         ("The queue was too long last week.", "How long did the last film go on?", True),
         ("I want to tell you a thing.", "What did Jo say happened?", True),
+        ("On Friday I'll wear the blue one.", "And tomorrow?", False),
+        ("It's a long way to Leeds.", "And how long would I have to drive?", False),
+        ("Will it rain today?", "And tomorrow?", True),
     ],
 )
 def test_what_was_told_in_this_conversation_gets_no_hint(
     earlier: str, words: str, hinted: bool
 ) -> None:
     conversation, window = Conversation.begin("ada"), window_of()
-    say(conversation, earlier, "I see.")
+    say(conversation, earlier, "Hm?")
     prompt = window.build(conversation, words, unknowable=True)
     check_prompt(prompt)
-    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is prompt.untold is hinted
     conversation.apply(replace(summary_of(conversation, 1), text=earlier))
     summed = window.build(conversation, words, unknowable=True)
     assert summed.messages[-1].content.endswith(NOT_KNOWN) is hinted
@@ -172,3 +178,35 @@ def test_words_that_are_shortened_keep_their_hint() -> None:
     check_prompt(prompt)
     assert prompt.notice is not None
     assert prompt.messages[-1].content.endswith(f"\n{NOT_KNOWN}")
+
+
+def test_memories_that_are_not_near_tell_nothing() -> None:
+    far = [recalled("rain ruins my hair", near=False)]
+    assert window_of().build(talk(1), "Will it rain?", memories=far, unknowable=True).untold
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("words", ["Can I look things up online?", "Is there a way of telling?"])
+def test_a_fixed_reply_tells_nothing_when_the_same_is_asked_again(words: str, reply: str) -> None:
+    conversation = Conversation.begin("ada")
+    say(conversation, words, reply)
+    assert window_of().build(conversation, words, unknowable=True).untold
+
+
+@pytest.mark.parametrize(
+    ("answer", "interrupted", "fixed"),
+    [
+        (NOT_ONLINE, False, True),
+        ("I can't look things up", True, True),
+        ("I can't look things up", False, False),
+        ("I don't know.", False, False),
+        ("I don't know whether", True, False),
+        ("", True, False),
+    ],
+)
+def test_a_fixed_reply_is_recognised_even_if_it_was_interrupted(
+    answer: str, interrupted: bool, fixed: bool
+) -> None:
+    conversation = Conversation.begin("ada")
+    say(conversation, "Any news?", answer, interrupted=interrupted)
+    assert is_fixed(conversation.exchanges[0]) is fixed

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.intents import intent_recogniser
 from assistant.intents.command import ABOUT_OPEN, DELETING, Command, CommandKind, Intent
@@ -15,7 +16,7 @@ from assistant.intents.intent_recogniser import (
     IntentRecogniser,
     Recognised,
     intent_of,
-    is_unknowable,
+    not_known,
 )
 from models.interfaces import ClassifiedText
 
@@ -92,18 +93,43 @@ async def test_only_what_both_take_for_deleting_is_deleted_without_asking() -> N
 
 
 async def test_what_the_classifier_has_found_is_passed_on_as_it_was_found() -> None:
-    heard = ClassifiedText({"form_done": 0.05}, unknowable=0.9)
+    heard = ClassifiedText({"form_done": 0.05}, live=0.9)
     recogniser = await loaded(Classifier(heard))
     assert await recogniser.recognise("Any news?", (), ABOUT_OPEN) == Recognised(None, heard)
     assert (await recogniser.recognise("Stop.")).classified is None, "it wasn't asked"
     recogniser.close()
 
 
-def test_only_what_is_probably_unknowable_counts() -> None:
-    assert is_unknowable(ClassifiedText({}, unknowable=UNKNOWABLE))
-    assert not is_unknowable(ClassifiedText({}, unknowable=UNKNOWABLE - 0.01))
-    assert not is_unknowable(ClassifiedText({}))
-    assert not is_unknowable(None)
+def test_only_to_what_is_probably_unknowable_there_is_a_reply() -> None:
+    said, half = "Any news?", UNKNOWABLE / 2
+    assert not_known(said, ClassifiedText({}, live=UNKNOWABLE)) == NOT_ONLINE
+    assert not_known(said, ClassifiedText({}, unseen=UNKNOWABLE)) == NOT_THERE
+    assert not_known(said, ClassifiedText({}, live=half - 0.01, unseen=half + 0.01)) == NOT_THERE
+    assert not_known(said, ClassifiedText({}, live=half - 0.01, unseen=half)) is None
+    assert not_known(said, ClassifiedText({})) is None
+    assert not_known(said, None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "single"),
+    [
+        ("Any news?", True),
+        ("what's in the fridge", True),
+        ("Knock, knock.", False),
+        ("Tell me a joke. And what's the weather?", False),
+        ("What's the weather? And what's seven times eight?", False),
+        ("My interview was awful. Did I get the job?", False),
+    ],
+)
+def test_only_a_single_question_is_answered_without_the_model(text: str, single: bool) -> None:
+    found = not_known(text, ClassifiedText({}, live=1.0))
+    assert found == (NOT_ONLINE if single else "")
+
+
+def test_with_tools_the_reply_does_not_say_that_there_is_no_way_to_find_out() -> None:
+    for found in (ClassifiedText({}, live=1.0), ClassifiedText({}, unseen=1.0)):
+        assert not_known("Any news?", found, tools=True) == WITH_TOOLS
+    assert not_known("Any news?", ClassifiedText({}), tools=True) is None
 
 
 async def test_every_period_is_one_kind_to_the_classifier() -> None:

@@ -104,8 +104,15 @@ def test_what_is_live_or_unseen_is_not_knowable(tmp_path: Path) -> None:
     session = Mock()
     classifier = OnnxIntentClassifier(tmp_path, tmp_path)
     with patch.multiple(classifier, _tokenizer=tokenizer, _session=session):
-        for outputs, unknowable in (((9, 0, 0), 0.0), ((0, 9, 0), 1.0), ((0, 0, 0), 2 / 3)):
+        for outputs, live, unseen in (
+            ((9, 0, 0), 0, 0),
+            ((0, 9, 0), 1, 0),
+            ((0, 0, 9), 0, 1),
+            ((0, 0, 0), 1 / 3, 1 / 3),
+        ):
             made = np.array([outputs], np.float32)
             session.run.return_value = np.zeros((1, 2)), np.zeros((1, 1, 4)), made
             found = classifier.classify("word")
-            assert found.unknowable == pytest.approx(unknowable, abs=0.001)
+            assert (found.live, found.unseen) == pytest.approx((live, unseen), abs=0.001)
+            assert found.unknowable == found.live + found.unseen
+        assert classifier.classify("word " * 9999).unknowable == 0, "its end is not read"

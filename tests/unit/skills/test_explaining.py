@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
+from assistant.context.not_known import NOT_THERE
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed, Remarked, TurnEnded
 from assistant.intents.command import Command, CommandKind
@@ -20,6 +21,7 @@ from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.turn_recall import Archive
 from assistant.skills.memory.explaining import (
     BESIDE_NOTES,
+    FIXED,
     FROM_MODEL,
     IN_REPLY,
     NOT_TOLD,
@@ -105,6 +107,17 @@ async def test_an_answer_that_no_memory_was_behind_came_from_the_model(here: Ben
     await earlier(here, DOG)
     await ask(here, "Do dogs dream?", "Scientists think so.")
     assert await said(here, WHY) == BESIDE_NOTES
+
+
+async def test_a_fixed_reply_came_neither_from_a_memory_nor_from_the_model(here: Bench) -> None:
+    await earlier(here, "I have no way of telling the twins apart.")
+    for stored in (True, False):
+        await ask(here, "Which of the twins is at the door?", NOT_THERE, stored=stored)
+        assert await said(here, WHY) == FIXED
+    found = explainer(here).stored()
+    assert (found.fixed, found.sources) == (True, ())
+    assert found.recalled
+    assert not any(each.based_on for each in found.recalled)
 
 
 async def test_a_source_that_is_forgotten_is_no_longer_named(here: Bench) -> None:

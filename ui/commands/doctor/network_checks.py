@@ -45,7 +45,7 @@ def judge(watched: Watched, *, tool_servers: bool = False) -> Finding:
     The finding is never good if something could not be observed.
 
     Args:
-        tool_servers: whether the settings name tool servers, which were not part of it.
+        tool_servers: whether the settings name tool servers, which the conversation did not use.
     """
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:

@@ -20,9 +20,9 @@ from ui.text.terminal_safe import plain
 INDENT = 4
 MISSING = "–"
 WIDEST_LABEL = 24
-"""Maximum number of columns for the labels of a form. Longer labels push their values aside."""
+"""Maximum number of columns for the labels of a form. Longer labels shift their values."""
 NARROWEST = 20
-"""Minimum number of columns in which a text is broken into lines."""
+"""Minimum width, in columns, to which a text is wrapped."""
 MOST_LINES = 8
 """Maximum number of lines for an entry."""
 

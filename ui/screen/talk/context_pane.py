@@ -12,6 +12,7 @@ from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
+NO_PROMPT = "The assistant answered without the language model."
 HIDDEN_TEXT = (
     "This turn's prompt is no longer shown, because it may quote what was forgotten after it."
 )
@@ -54,12 +55,12 @@ class ContextPane(TurnPane):
             return
         self._hidden = any(each.at >= turn.at for each in state.forgettings if not each.undone)
         read = turn.read_tokens
-        if not turn.sections or not self.differs(turn.number, turn.sections, read):
+        if not turn.budget or not self.differs(turn.number, turn.sections, read):
             return
         self._turn = turn
         self.border_title = f"Context of turn {turn.number}"
         self.border_subtitle = f"{read:,} tokens newly read" if read is not None else ""
-        self.query_one(Static).update(_budget(turn))
+        self.query_one(Static).update(_budget(turn) if turn.sections else NO_PROMPT)
         cached = turn.cached() or (0,) * len(turn.sections)
         self.query_one(Listing).refill(
             Option(_line(section.name, section.tokens, known, turn.tokens))
