@@ -385,15 +385,15 @@ async def test_a_new_timer_wakes_the_watch(here: Bench) -> None:
     running.cancel()
 
 
-async def test_a_thousand_reminders_each_ring_once(here: Bench) -> None:
+async def test_two_hundred_reminders_each_ring_once(here: Bench) -> None:
     at = START.replace(tzinfo=None)
     contents = [
         {"words": f"call number {n}", "local": (at + timedelta(seconds=n)).isoformat()}
-        for n in range(1, 1001)
+        for n in range(1, 201)
     ]
     here.store.add(EntryKind.REMINDER, contents)
-    rang = " ".join(await here.wait(1010))
-    assert rang.count("Here's your reminder") == 500  # five of the ten that are due at each look
-    assert rang.count("And there are five more.") == 100
+    rang = " ".join(await here.wait(210))
+    assert rang.count("Here's your reminder") == 100  # five of the ten that are due at each look
+    assert rang.count("And there are five more.") == 20
     assert await here.wait(1500) == []
     assert here.contents(EntryKind.REMINDER) == []
