@@ -149,7 +149,11 @@ async def test_what_is_hidden_by_a_deletion_does_not_ring(here: Bench) -> None:
 
 async def test_an_alarm_repeats(here: Bench) -> None:
     alarm(here, "2026-11-19T07:00", Repeat(1, "week", (0, 1, 2, 3, 4)))
-    rang = await here.wait(6 * 24 * HOUR_S)
+    rang = list[str]()
+    for _ in range(6):
+        here.set_by_hand.pass_(20 * HOUR_S)  # until twenty past six
+        rang += await here.wait(HOUR_S)
+        here.set_by_hand.pass_(3 * HOUR_S)
     assert rang == ["It's seven o'clock."] * 4  # Thursday, Friday, Monday and Tuesday
 
 
