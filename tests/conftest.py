@@ -52,17 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setaffinity(0, cores[number % len(cores) :: worker["workercount"]])
 
 
-class ByFile(LoadFileScheduling):
-    """Gives each file to one process, and the files of `TORCH` all to the same one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = file_of(nodeid)
-        return "torch" if file in TORCH else file
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    return ByFile(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one process, and the files of `TORCH` all to the same one."""
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = scope_of
+    return scheduler
+
+
+def scope_of(test: str) -> str:
+    file = file_of(test)
+    return "torch" if file in TORCH else file
 
 
 @pytest.hookimpl(wrapper=True)
