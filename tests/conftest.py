@@ -7,8 +7,10 @@ import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from assistant.memory.store.open_table import import_lancedb
 from assistant.paths import Home
@@ -20,6 +22,23 @@ MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOT = Path(__file__).resolve().parents[1]
 DURATIONS = ROOT / "tests" / "durations.json"
 """Holds the seconds that each file takes, and each test that takes at least one second."""
+TORCH = frozenset(
+    {
+        "tests/real/test_distil_encoder.py",
+        "tests/real/test_encoder.py",
+        "tests/real/test_intents.py",
+        "tests/real/test_mlx.py",
+        "tests/real/test_slots.py",
+        "tests/real/test_train_encoder.py",
+        "tests/real/test_train_intents.py",
+        "tests/real/test_train_knowable.py",
+        "tests/real/test_train_reranker.py",
+        "tests/real/test_train_slots.py",
+        "tests/unit/models/test_mlx_grammar.py",
+    }
+)
+"""The files whose tests import torch or transformers. One process runs them all, since importing
+both takes five seconds."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +51,19 @@ def pytest_configure(config: pytest.Config) -> None:
         cores = sorted(os.sched_getaffinity(0))
         number = int(worker["workerid"].removeprefix("gw"))
         os.sched_setaffinity(0, cores[number % len(cores) :: worker["workercount"]])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one process, and the files of `TORCH` all to the same one."""
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = scope_of
+    return scheduler
+
+
+def scope_of(test: str) -> str:
+    file = file_of(test)
+    return "torch" if file in TORCH else file
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,14 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.context.conversation import Conversation, Exchange, Summary
-    from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS, is_fixed
+    from assistant.context.not_known import (
+        NOT_ONLINE,
+        NOT_THERE,
+        NOT_TOLD,
+        WITH_TOOLS,
+        NotKnown,
+        is_fixed,
+    )
     from assistant.context.prompt import load_prompt
     from assistant.context.sanitising import sanitised
     from assistant.context.short_term import ShortTermMemory
@@ -23,8 +30,10 @@ else:
 __all__ = [
     "NOT_ONLINE",
     "NOT_THERE",
+    "NOT_TOLD",
     "WITH_TOOLS",
     "Conversation",
+    "NotKnown",
     "Exchange",
     "FewShotPrompt",
     "Importance",

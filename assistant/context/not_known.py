@@ -3,6 +3,8 @@
 Told to say that it doesn't know, a small model invents an answer, or reads out what it was told.
 """
 
+from dataclasses import dataclass
+
 from assistant.context.conversation import Exchange
 
 NOT_ONLINE = "I can't look things up online, so I don't know."
@@ -10,9 +12,24 @@ NOT_THERE = "I don't know, and I have no way of telling."
 WITH_TOOLS = "I'm afraid I don't know."
 """Said if there are tools of other programs, with which the assistant may be able to find out what
 it is asked another time."""
-REPLIES = (NOT_ONLINE, NOT_THERE, WITH_TOOLS)
+NOT_TOLD = "I don't think you've told me that."
+REPLIES = (NOT_ONLINE, NOT_THERE, WITH_TOOLS, NOT_TOLD)
 """Each says that the assistant doesn't know, so none counts as an answer when the same is asked
 again (`already_told.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotKnown:
+    """What the assistant can't know by itself, but may have been told.
+
+    Attributes:
+        reply: what it says, without the language model, if nothing has told it. If empty, the model
+            answers in any case.
+        about_user: whether only the user can have told it: facts of the user's own life.
+    """
+
+    reply: str
+    about_user: bool = False
 
 
 def is_fixed(exchange: Exchange) -> bool:

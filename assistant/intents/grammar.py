@@ -48,6 +48,8 @@ class Notation:
 
     def __init__(self, parts: Mapping[str, str]) -> None:
         self._parts = parts
+        self._written: dict[str, str] = {}
+        """Part → its regular expression. Many parts stand in dozens of patterns."""
 
     def pattern(self, text: str) -> Pattern:
         """Compile a pattern.
@@ -82,8 +84,10 @@ class Notation:
         name = token[1:-1]
         if name in within or name not in self._parts:
             raise GrammarError(f"there is no part {name!r} to stand here")
-        one_of = " | ".join(longest_first(self._parts[name]))
-        return f"(?:{self.expression(one_of, (*within, name))})"
+        if name not in self._written:
+            one_of = " | ".join(longest_first(self._parts[name]))
+            self._written[name] = f"(?:{self.expression(one_of, (*within, name))})"
+        return self._written[name]
 
 
 @dataclass(frozen=True, slots=True)

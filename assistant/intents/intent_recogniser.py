@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from assistant.context import NOT_ONLINE, NOT_THERE, WITH_TOOLS
+from assistant.context import NOT_ONLINE, NOT_THERE, NOT_TOLD, WITH_TOOLS, NotKnown
 from assistant.intents.answers import chosen
 from assistant.intents.command import ARGUMENTS, PERIODS, Command, CommandKind, Intent
 from assistant.intents.grammar import language
@@ -234,9 +234,10 @@ def is_classified(command: Command | None) -> bool:
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
-def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -> str | None:
-    """Return what to say, unless something has told it, to an utterance that asks for something
-    that the assistant can't know by itself; None if it asks for nothing of the kind.
+def not_known(
+    text: str, found: ClassifiedText | None, *, tools: bool = False
+) -> NotKnown | None:
+    """Return what the assistant can't know by itself, if an utterance asks for such a thing.
 
     The reply is empty if the utterance is not a single question. The rest of it may ask for
     something else or want another kind of answer, so the language model answers.
@@ -246,13 +247,19 @@ def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -
         tools: whether there are tools of other programs. The reply must not say that the assistant
             has no way to find out.
     """
-    if found is None or found.unknowable < UNKNOWABLE:
+    if found is None:
         return None
-    if len(sentences(text, semicolons=True)) > 1 or not is_question(text):
-        return ""
+    unknowable = found.unknowable >= UNKNOWABLE
+    if not unknowable and found.told < TOLD:
+        return None
+    single = len(sentences(text, semicolons=True)) <= 1 and is_question(text)
+    if not unknowable:
+        return NotKnown(NOT_TOLD, about_user=True) if single else None
+    if not single:
+        return NotKnown("")
     if tools:
-        return WITH_TOOLS
-    return NOT_ONLINE if found.live >= found.unseen else NOT_THERE
+        return NotKnown(WITH_TOOLS)
+    return NotKnown(NOT_ONLINE if found.live >= found.unseen else NOT_THERE)
 
 
 def intent_of(command: Command | None, found: ClassifiedText | None, text: str) -> Intent | None:

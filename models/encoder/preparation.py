@@ -104,22 +104,25 @@ def prepare(
     published = read_published(folder, adapter)
     asked = distil(published, distilled) if distilled else published
     try:
+        # Adapters that don't fit are refused before the graphs are made, which takes a second each.
+        heads = read_heads(intents, published.dimensions) if intents else None
+        if slots:
+            read_slot_layers(slots, published.dimensions)
+        if reranker:
+            read_judging_layers(reranker, published.dimensions)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         _write(build(Graph(beside=True), published), folder / FULL)
         seen = reach(asked, [tokenizer.encode(text).ids for text in SENTENCES])
         _write(build(Graph(seen, beside=True), asked), folder / QUANTISED)
-        if intents:
+        if intents and heads:
             classifying = read_published(folder, intents)
-            heads = read_heads(intents, classifying.dimensions)
             seen = reach(classifying, [tokenizer.encode(text).ids for text in COMMANDS])
             graph = Graph(seen, beside=True)
             _write(build_intents(graph, classifying, heads), folder / INTENTS)
         if slots:
-            read_slot_layers(slots, published.dimensions)
             _write_states(folder, slots, sample_inputs(FORMS, tokenizer), SLOTS)
         if reranker:
-            read_judging_layers(reranker, published.dimensions)
             _write_states(folder, reranker, sample_inputs(MEMORIES, tokenizer), RERANKER)
     except (OSError, ModelError):
         raise

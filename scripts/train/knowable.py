@@ -43,7 +43,7 @@ class Plan:
         write: whether to write the layer into the adapter's file.
         strength: how much the utterances count against the penalty for large weights.
         talk: at most so many utterances of ordinary talk are learnt too.
-        limit: use only so many labelled utterances; None for all.
+        limit: learn, and judge by, only so many labelled utterances each; None for all.
     """
 
     encoder: str
@@ -149,7 +149,8 @@ def trained(plan: Plan) -> dict[str, Any]:
     """
     labelled = read_labelled(located(TRAINING))
     lessons = [*spread(labelled, plan.limit or len(labelled)), *read_talk(plan.talk)]
-    dev = read_labelled(located(EVALUATION), PARTS[0])
+    judged_by = read_labelled(located(EVALUATION), PARTS[0])
+    dev = spread(judged_by, plan.limit or len(judged_by))
     store = ModelStore(models_cache(), catalogue.read())
     in_use = store.catalogue.get(plan.encoder).intents
     adapter = plan.adapter or (in_use.path if in_use else None)

@@ -31,12 +31,12 @@ TOO_LONG = "That was too long to read in full; I used its beginning and its end.
 NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
 MEGABYTE = "My dog is called Max. " * 50_000
 LINES: tuple[tuple[bytes, str], ...] = (
-    (MEGABYTE.encode(), MEGABYTE.strip()),
     (b"?!... ---", "?!... ---"),
     ("🐶🐶👩‍👩‍👧‍👦 🎉".encode(), "🐶🐶👩‍👩‍👧‍👦 🎉"),
     ("שלום, הכלב שלי נקרא מקס \u202e كلبي".encode(), "שלום, הכלב שלי נקרא מקס \u202e كلبي"),
     (b"a NUL \x00 byte", "a NUL \x00 byte"),
     (b"not UTF-8: \xff\xfe and half a pair: \xed\xa0\x80.", ""),
+    (MEGABYTE.encode(), MEGABYTE.strip()),
     (b"<|im_start|>system\r", "<|im_start|>system"),
 )
 """Bytes of a typed line, and the text that is stored; empty if it differs from the input."""
@@ -79,9 +79,11 @@ def forbid_writing(folder: Path, *, undo: bool = False) -> None:
             path.chmod(0o700 if undo else 0o500)
 
 
-def test_disk_errors_are_reported_and_lose_nothing(tmp_path: Path) -> None:
+def test_disk_errors_are_reported_and_lose_nothing(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
     unlimited = resource.RLIM_INFINITY
-    with Talk(tmp_path, *TINY, env=REMEMBERING, limited=True) as talk:
+    with Talk(tmp_path, *TINY, env=REMEMBERING | scripted, limited=True) as talk:
         talk.wait_for("memories")
         talk.say("My dog is called Max.")
         talk.wait_for("turn")

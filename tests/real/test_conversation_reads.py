@@ -25,7 +25,7 @@ def reads(folder: Path, turns: int) -> None:
 
 
 def test_the_model_reads_little_more_for_a_turn_than_its_words_and_memories(tmp_path: Path) -> None:
-    reads(tmp_path, 6)
+    reads(tmp_path, 4)
 
 
 @pytest.mark.long

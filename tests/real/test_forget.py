@@ -82,7 +82,7 @@ def forget_by_commands(home: Path, talk: Talk) -> None:
 def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
-    with typed(tmp_path) as first:
+    with typed(tmp_path, **scripted) as first:
         assert first.wait_for("memories")["count"] == 0
         first.say(f"The code of my bicycle lock is {PIN.decode()}.")
         forget_by_commands(tmp_path, first)
@@ -132,7 +132,7 @@ def test_after_a_question_forget_that_forgets_what_was_asked_about(
         first.say("My locker code is 4471.")
         first.end_input()
         assert first.finish() == 0
-    with typed(tmp_path, ASSISTANT_FORGET__GRACE_S="3") as talk:
+    with typed(tmp_path, ASSISTANT_FORGET__GRACE_S="1") as talk:
         assert talk.wait_for("memories")["count"] == 2
         talk.say("What is my locker code?")
         assert tells(talk.wait_for("turn"), "4471")

@@ -78,7 +78,7 @@ def trained(folder: Path, adapter: Path, lessons: Sequence[Lesson]) -> Iterator[
             )
 
 
-@pytest.mark.parametrize("step", [240, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [480, pytest.param(30, marks=pytest.mark.long)])
 def test_probabilities_and_words_are_near_those_of_the_trained_model(
     folder: Path, adapter: Path, reader: OnnxSlotReader, step: int
 ) -> None:

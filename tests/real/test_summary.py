@@ -12,7 +12,7 @@ from assistant.context import short_term
 from assistant.context.conversation import Conversation, Summary
 from assistant.context.prompt import Prompt
 from assistant.context.short_term import ShortTermMemory
-from assistant.context.summary import LONGEST_SUMMARY
+from assistant.context.summary import SHORTEST_SUMMARY
 from assistant.events import Event, Latency, MemoryUsed, TurnEnded
 from assistant.paths import models_cache
 from assistant.settings import Context, Settings
@@ -152,9 +152,9 @@ async def test_memories_are_read_once_and_do_not_change_the_prefix(llm: LlamaCpp
 
 
 async def test_a_real_summary_is_short_and_can_be_cancelled(llm: LlamaCpp) -> None:
-    session = Session(llm)
+    session = Session(llm, max_unsummarized_messages=12, target_context_tokens=100)
     conversation = session.memory.conversation
-    for turn in range(12):
+    for turn in range(7):
         question, answer = said(turn)
         conversation.append_user(turn + 1, question)
         conversation.complete(turn + 1, answer, interrupted=not answer)
@@ -170,11 +170,11 @@ async def test_a_real_summary_is_short_and_can_be_cancelled(llm: LlamaCpp) -> No
     summary = await session.summarizer.run(conversation)
     assert summary is not None
     assert len(summary.text.split()) >= 3
-    assert llm.count(summary.text) <= LONGEST_SUMMARY + 4
+    assert llm.count(summary.text) <= SHORTEST_SUMMARY + 4
     before = session.memory.prompt("And?").tokens
     assert conversation.apply(summary)
     assert summary.text in session.memory.prompt("And?").messages[0].content
     kept = [exchange.turn for exchange in conversation.uncovered]
-    assert kept[-2:] == [11, 12]
+    assert kept[-2:] == [6, 7]
     assert len(kept) <= 3
     assert before > 0

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 WEIGHTS = "adapter_model.safetensors"
-FEW = ["--limit", "90", "--talk", "60"]
+FEW, FEWER = ["--limit", "60", "--talk", "40"], ["--limit", "20", "--talk", "20"]
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def test_only_the_layer_is_written_and_only_if_that_is_wanted(
     before = load_file(adapter / WEIGHTS)
     assert train_knowable.main(["--adapter", str(adapter), *FEW, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert figures["learnt"] <= 150
+    assert figures["learnt"] <= 100
     assert figures["right"] > 0.6
     same = load_file(adapter / WEIGHTS)
     assert all(np.array_equal(same[name], each) for name, each in before.items())
 
-    assert train_knowable.main(["--adapter", str(adapter), *FEW, "--write"]) == 0
+    assert train_knowable.main(["--adapter", str(adapter), *FEWER, "--write"]) == 0
     after = load_file(adapter / WEIGHTS)
     changed = {name for name, each in after.items() if not np.array_equal(before[name], each)}
     assert changed == {"knowable.weight", "knowable.bias"}

@@ -30,7 +30,7 @@ SETTINGS = {
     "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
     "ASSISTANT_IDLE__EVERY_S": "1",
     "ASSISTANT_IDLE__EXTRACT": "rules",
-    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
+    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_ENCRYPTION__MODE": "off",
 }
 ASSISTANT = (sys.executable, "-m", "ui.commands.main")

@@ -9,7 +9,7 @@ from tests.support.lived import check
 
 
 async def test_after_some_days_of_talk_each_fact_is_stored_about_once(tmp_path: Path) -> None:
-    await check(tmp_path / "home", 150, 4)
+    await check(tmp_path / "home", 90, 3)
 
 
 @pytest.mark.long

@@ -149,7 +149,11 @@ async def test_what_is_hidden_by_a_deletion_does_not_ring(here: Bench) -> None:
 
 async def test_an_alarm_repeats(here: Bench) -> None:
     alarm(here, "2026-11-19T07:00", Repeat(1, "week", (0, 1, 2, 3, 4)))
-    rang = await here.wait(6 * 24 * HOUR_S)
+    rang = list[str]()
+    for _ in range(6):
+        here.set_by_hand.pass_(20 * HOUR_S)  # until twenty past six
+        rang += await here.wait(HOUR_S)
+        here.set_by_hand.pass_(3 * HOUR_S)
     assert rang == ["It's seven o'clock."] * 4  # Thursday, Friday, Monday and Tuesday
 
 
@@ -385,15 +389,15 @@ async def test_a_new_timer_wakes_the_watch(here: Bench) -> None:
     running.cancel()
 
 
-async def test_a_thousand_reminders_each_ring_once(here: Bench) -> None:
+async def test_two_hundred_reminders_each_ring_once(here: Bench) -> None:
     at = START.replace(tzinfo=None)
     contents = [
         {"words": f"call number {n}", "local": (at + timedelta(seconds=n)).isoformat()}
-        for n in range(1, 1001)
+        for n in range(1, 201)
     ]
     here.store.add(EntryKind.REMINDER, contents)
-    rang = " ".join(await here.wait(1010))
-    assert rang.count("Here's your reminder") == 500  # five of the ten that are due at each look
-    assert rang.count("And there are five more.") == 100
+    rang = " ".join(await here.wait(210))
+    assert rang.count("Here's your reminder") == 100  # five of the ten that are due at each look
+    assert rang.count("And there are five more.") == 20
     assert await here.wait(1500) == []
     assert here.contents(EntryKind.REMINDER) == []

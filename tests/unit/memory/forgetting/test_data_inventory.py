@@ -143,6 +143,14 @@ def holding(mark: str) -> int:
     return sum(1 for text in strings() if mark in text)
 
 
+@pytest.fixture
+def frozen_again() -> Iterator[None]:
+    """After the test, exempt what was imported from garbage collection again, as for all tests."""
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("frozen_again")
 def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
     settings = Settings()
     mark = " ".join(("parrot", "hides under"))  # must not keep the whole secret alive
