@@ -227,6 +227,8 @@ class ClassifiedText:
             internet could know (tomorrow's weather).
         unseen: the probability that only somebody who was there could know it (what is in the
             fridge).
+        told: the probability that the utterance asks for a fact of the user's life, which only the
+            user can have told (the sister's surname). Independent of the others.
     """
 
     probabilities: Mapping[str, float]
@@ -235,6 +237,7 @@ class ClassifiedText:
     name: str | None = None
     live: float = 0.0
     unseen: float = 0.0
+    told: float = 0.0
 
     @property
     def unknowable(self) -> float:

@@ -4,10 +4,12 @@ A part of `data/evaluation/knowable.jsonl` has questions that only somebody with
 answer (live) or only somebody who was there (unseen), and other utterances (known). The program
 measures the share of such questions that are recognised, and the share of other utterances that are
 taken for one. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows how much
-ordinary talk is taken for such a question; a few of these utterances really are. The last line says
-to which of all these the assistant replies without the language model. The threshold in use is
-`UNKNOWABLE` (assistant/intents/intent_recogniser.py). It is chosen on part `dev`, and only mistakes
-of that part may be looked at (`--show`).
+ordinary talk is taken for such a question; a few of these utterances really are. The last lines say
+to which of all these the assistant replies without the language model, and how many of the
+questions in `answer_memories.jsonl`, and of what is known, count as questions whose answer only the
+user can have told. The thresholds in use are `UNKNOWABLE` and `TOLD`
+(assistant/intents/intent_recogniser.py). They are chosen on part `dev`, and only mistakes of that
+part may be looked at (`--show`).
 """
 
 import sys
@@ -33,6 +35,8 @@ def work(options: program.Options) -> program.Figures:
     print(f"in use: {found['threshold']}; talk: {found['talk']} utterances")
     shares = ", ".join(f"{each} of {label}" for label, each in found["fixed"].items())
     print(f"fixed reply: {shares}, {found['talk_fixed']} of talk")
+    shares = ", ".join(f"{each} of {name}" for name, each in found["told"].items())
+    print(f"taken for a question about the user's life: {shares}")
     return {name: each for name, each in found.items() if name != "wrong"}
 
 

@@ -1,15 +1,16 @@
-"""Trains a layer that judges whether the assistant can know what it is asked.
+"""Trains two layers that judge whether the assistant can know what it is asked.
 
 Learns from `data/training/knowable.jsonl`: what only somebody with the internet could answer ("Is
 it going to rain tomorrow?"), what only somebody who was there could ("Did I lock the back door?"),
 and everything else. Ordinary talk of `data/training/intents.jsonl` is learnt too, as something that
-needs no answer. The encoder that recognises intents, and its adapter, are not changed: a linear
-layer is added to them, which takes a minute or two. `scripts/train_intents.py` writes an adapter
-without this layer, so run this program after it. With `--write`, the layer is written into the
-adapter's file, whose new digest then has to be entered in `models/catalogue.toml`. The published
-model must have been pulled.
+needs no answer. The second layer learns from the questions in `data/training/people.jsonl` which
+ones only the user can have told the answer to ("What's my sister's surname?"). The encoder that
+recognises intents, and its adapter, are not changed: two linear layers are added to them, which
+takes a few minutes. `scripts/train_intents.py` writes an adapter without these layers, so run this
+program after it. With `--write`, they are written into the adapter's file, whose new digest then
+has to be entered in `models/catalogue.toml`. The published model must have been pulled.
 
-The temperature of the probabilities is chosen on the part `dev` of
+The temperature of the first layer's probabilities is chosen on the part `dev` of
 `data/evaluation/knowable.jsonl`, and the calibration is printed. `scripts/eval_knowable.py`
 measures the prepared model.
 """
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         "--adapter", type=Path, metavar="FOLDER", help="its adapter, if not the one in use"
     )
     parser.add_argument(
-        "--write", action="store_true", help="write the layer into the adapter's file"
+        "--write", action="store_true", help="write the layers into the adapter's file"
     )
     parser.add_argument(
         "--strength",
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         help="how much the utterances count against the penalty for large weights",
     )
     program.add_number(parser, "--talk", 2500, "utterances of ordinary talk, at most")
+    program.add_number(parser, "--questions", 2500, "questions about people's lives, at most")
     program.add_number(parser, "--limit", None, "use only N labelled utterances")
     return program.run(work, parser.parse_args(arguments))
 

@@ -3,9 +3,12 @@
 Told to say that it doesn't know, a small model invents an answer, or reads out what it was told.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assistant.context.conversation import Exchange
+from assistant.events import MemoryUsed
+from assistant.language.dialogue_acts import FIRST_PERSON
 
 NOT_ONLINE = "I can't look things up online, so I don't know."
 NOT_THERE = "I don't know, and I have no way of telling."
@@ -30,6 +33,12 @@ class NotKnown:
 
     reply: str
     about_user: bool = False
+
+
+def is_about_user(words: str, memories: Iterable[MemoryUsed]) -> bool:
+    """Return whether English words are in the first person, or share a word with what the user has
+    told. Otherwise they ask for what everybody may know ("Which state is the Grand Canyon in?")."""
+    return bool(FIRST_PERSON.search(words)) or any(each.words for each in memories)
 
 
 def is_fixed(exchange: Exchange) -> bool:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from string import Template
 
 from assistant.context.memory_block import MemoryBlock, profile_block
+from assistant.context.not_known import NotKnown
 from assistant.context.sanitising import sanitised
 from assistant.events import MemoryUsed, Notice, PromptSection
 from assistant.language.calendar import MONTHS, WEEKDAYS
@@ -45,7 +46,7 @@ class Newest:
     Attributes:
         pending: earlier words of the user that were not answered.
         words: the user's words.
-        unknowable: whether they ask for something that the assistant can't know by itself.
+        not_known: what they ask for that the assistant can't know by itself; None if nothing.
     """
 
     pending: str
@@ -53,18 +54,21 @@ class Newest:
     date: str
     memories: MemoryBlock
     words: str
-    unknowable: bool = False
+    not_known: NotKnown | None = None
 
     @property
-    def untold(self) -> bool:
-        return self.unknowable and not self.memories.text
+    def reply(self) -> str:
+        """What is said without the language model, or nothing."""
+        if self.not_known is None or self.memories.text:
+            return ""
+        return self.not_known.reply
 
     @property
     def hint(self) -> str:
         """The line below the words, or nothing."""
-        if not self.unknowable:
+        if self.not_known is None or self.not_known.about_user:
             return ""
-        return NOT_KNOWN if self.untold else NOT_KNOWN_UNLESS_NOTED
+        return NOT_KNOWN_UNLESS_NOTED if self.memories.text else NOT_KNOWN
 
     @property
     def state_lines(self) -> str:
@@ -96,9 +100,10 @@ class Prompt:
     """The memories that the prompt contains, and the reasons why others were left out."""
     notice: Notice | None = None
     """A message to the user if the newest message had to be shortened."""
-    untold: bool = False
-    """Whether the words ask for something that the assistant can't know by itself, and nothing in
-    the prompt tells it."""
+    reply: str = ""
+    """What is said without the language model, because the words ask for something that the
+    assistant can't know by itself, and nothing in the prompt tells it. If empty, the model
+    answers."""
 
 
 def load_prompt(name: str) -> str:

@@ -20,6 +20,7 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.not_known import NotKnown
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
 from assistant.context.window import ContextWindow, Importance, local_now, no_importance
@@ -126,21 +127,21 @@ class ShortTermMemory:
         memories: Sequence[MemoryUsed] = (),
         reads_per_s: float | None = None,
         *,
-        unknowable: bool = False,
+        not_known: NotKnown | None = None,
     ) -> Prompt:
         """Build the prompt for the next turn. Does not change the conversation.
 
         Args:
             memories: best first.
             reads_per_s: tokens that this model reads per second, if known.
-            unknowable: whether the words ask for something that the assistant can't know by itself.
+            not_known: what the words ask for that the assistant can't know by itself.
         """
         return self._window.build(
             self.conversation,
             newest_user_text,
             memories=memories,
             reads_per_s=reads_per_s,
-            unknowable=unknowable,
+            not_known=not_known,
         )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:

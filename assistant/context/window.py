@@ -17,6 +17,7 @@ from datetime import datetime
 from assistant.context.already_told import may_be_told
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
+from assistant.context.not_known import NotKnown, is_about_user
 from assistant.context.prompt import (
     Newest,
     ProfilePart,
@@ -141,7 +142,7 @@ class ContextWindow:
         *,
         memories: Sequence[MemoryUsed] = (),
         reads_per_s: float | None = None,
-        unknowable: bool = False,
+        not_known: NotKnown | None = None,
     ) -> Prompt:
         """Build the prompt for a turn. Does not change the conversation, so the words may be
         uncertain.
@@ -149,20 +150,23 @@ class ContextWindow:
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
             reads_per_s: tokens that this model reads per second, if known.
-            unknowable: whether the words ask for something that the assistant can't know by itself.
-                The model is told so, in English only, unless the prompt may contain the answer.
+            not_known: what the words ask for that the assistant can't know by itself. Has an
+                effect in English only, and only if the prompt can't contain the answer.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
         date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
         state = state_line(self.state())
         budget = self._memory_budget(reads_per_s)
-        hinted = unknowable and self._language.startswith("en")
+        asked = not_known if self._language.startswith("en") else None
+        if asked is not None and asked.about_user and not is_about_user(words, memories):
+            asked = None
 
         def newest_after(shown: _Shown) -> Newest:
             block = self._memory_block(shown, memories, cues, budget)
-            unknown = hinted and not self._told(words, state, conversation.summary, shown)
-            return Newest(self._pending_text(shown), state, date, block, words, unknown)
+            told = asked and self._told(words, state, conversation.summary, shown)
+            pending = self._pending_text(shown)
+            return Newest(pending, state, date, block, words, None if told else asked)
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -395,4 +399,4 @@ class ContextWindow:
         rest = tokens - sum(section.tokens for section in sections)
         sections.append(PromptSection("newest message", newest.words, rest))
         read = (messages, stable, tuple(sections), tokens, self.budget, newest.memories)
-        return Prompt(*read, notice, newest.untold)
+        return Prompt(*read, notice, newest.reply)

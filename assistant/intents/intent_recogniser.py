@@ -127,6 +127,10 @@ known ("What do you know about volcanoes?")."""
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
 back" then means the form, whereas it otherwise means what was said last."""
+TOLD = 0.9
+"""Minimum probability at which an utterance counts as asking for something that only the user can
+have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions do that
+everybody can answer; `is_about_user` excludes most of these."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
 know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly any question that the
@@ -234,9 +238,7 @@ def is_classified(command: Command | None) -> bool:
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
-def not_known(
-    text: str, found: ClassifiedText | None, *, tools: bool = False
-) -> NotKnown | None:
+def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -> NotKnown | None:
     """Return what the assistant can't know by itself, if an utterance asks for such a thing.
 
     The reply is empty if the utterance is not a single question. The rest of it may ask for

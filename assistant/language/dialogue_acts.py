@@ -29,6 +29,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 
+FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|ours|us)\b", re.IGNORECASE)
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 """Matches the beginning of a question that refers to what was said before: "And tomorrow?"."""
 WISHED = re.compile(

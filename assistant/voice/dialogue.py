@@ -230,11 +230,9 @@ class Dialogue:
         await self.cache.cool()
         answer.turn, answer.hides = self.next_turn, self.last_said.hides
         answer.when_confirmed(partial(self._confirmed, answer))
-        words, unknowable = answer.user_text, answer.not_known is not None
-        prompt = self._memory.prompt(
-            words, answer.memories, self._reads_per_s, unknowable=unknowable
-        )
-        reply = (answer.not_known or "") if prompt.untold else ""
+        words, speed = answer.user_text, self._reads_per_s
+        prompt = self._memory.prompt(words, answer.memories, speed, not_known=answer.not_known)
+        reply = prompt.reply
         used = {each.id for each in prompt.memories.used}
         answer.memories = tuple(each for each in answer.memories if each.id in used)
         answer.near_misses = prompt.memories.near_misses

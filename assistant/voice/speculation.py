@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from assistant.context import NotKnown
 from assistant.events import MemoryUsed
 from assistant.voice.latency import TurnTimes
 from models.interfaces import ClassifiedText
@@ -42,9 +43,8 @@ class SpeculativeAnswer:
     """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
     classified: ClassifiedText | None = None
     """What the classifier makes of the user's words; None if it wasn't asked or didn't answer."""
-    not_known: str | None = None
-    """What is said, without the language model, unless something tells what the words ask for; None
-    if the assistant may know it by itself. If empty, the model answers."""
+    not_known: NotKnown | None = None
+    """What the words ask for that the assistant can't know by itself; None if nothing."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""

@@ -1,6 +1,6 @@
 """Writes the ONNX graph with which an encoder recognises intents.
 
-The graph takes token ids, shape (texts, length), of texts of the same length. It has three outputs:
+The graph takes token ids, shape (texts, length), of texts of the same length. It has four outputs:
 
 - `intents`, shape (texts, kinds): how strongly a text suggests each kind of command. A softmax
   gives probabilities.
@@ -8,9 +8,10 @@ The graph takes token ids, shape (texts, length), of texts of the same length. I
   arguments, or inside of the first, the second or the third.
 - `knowable`, shape (texts, 3): how strongly a text seems to be of each class in `KNOWABLE`. A
   softmax gives calibrated probabilities.
+- `told`, shape (texts, 1): the logit of whether only the user can have told what a text asks for.
 
 The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
-(`models/encoder/intents.py`). The weights of the last three layers are in the same file as the
+(`models/encoder/intents.py`). The weights of the last layers are in the same file as the
 adapter's, so that one digest covers all.
 """
 
@@ -64,13 +65,18 @@ COMMANDS = (
 """Sample commands and other utterances on which the range of the activations is measured."""
 
 
+ADDED_LATER = ("knowable", "told")
+"""The layers that `scripts/train_intents.py` doesn't train."""
+
+
 @dataclass(frozen=True, slots=True)
 class IntentHeads:
-    """The weights and biases of the last three layers, shapes (out, in) and (out,)."""
+    """The weights and biases of the last layers, shapes (out, in) and (out,)."""
 
     intents: tuple[Array, Array]
     spans: tuple[Array, Array]
     knowable: tuple[Array, Array]
+    told: tuple[Array, Array]
 
 
 def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
@@ -87,9 +93,10 @@ def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
             ("intents", (kinds, 2 * dimensions)),
             ("spans", (1 + len(ARGUMENTS), dimensions)),
             ("knowable", (len(KNOWABLE), 2 * dimensions)),
+            ("told", (1, 2 * dimensions)),
         ):
-            if name == "knowable" and f"{name}.weight" not in tensors:
-                raise ValueError("it has no layer `knowable`, which scripts/train_knowable.py adds")
+            if name in ADDED_LATER and f"{name}.weight" not in tensors:
+                raise ValueError(f"it has no layer `{name}`, which scripts/train_knowable.py adds")
             weight, bias = (tensors[f"{name}.{part}"] for part in ("weight", "bias"))
             if weight.shape != shape or bias.shape != shape[:1]:
                 raise ValueError(f"{name} has another shape")
@@ -110,10 +117,12 @@ def build_intents(graph: Graph, published: Published, heads: IntentHeads) -> onn
     _linear(graph, "intents", both, heads.intents)
     _linear(graph, "spans", states, heads.spans)
     _linear(graph, "knowable", both, heads.knowable)
+    _linear(graph, "told", both, heads.told)
     return graph.model(
         intents=["texts", len(heads.intents[1])],
         spans=["texts", "length", len(heads.spans[1])],
         knowable=["texts", len(heads.knowable[1])],
+        told=["texts", 1],
     )
 
 

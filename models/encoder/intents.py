@@ -1,11 +1,12 @@
 """Recognises what an utterance asks of the assistant itself, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter and three linear layers. One gives the probability of each kind of command. The second
+an adapter and four linear layers. One gives the probability of each kind of command. The second
 marks the words that are the command's arguments; it was trained only on commands that may have
 arguments, so its output means nothing for other commands. The third judges whether an utterance
-asks for something that can't be known. `scripts/train_intents.py` trains the adapter and the first
-two layers, `scripts/train_knowable.py` the third.
+asks for something that can't be known, the fourth whether only the user can have told it.
+`scripts/train_intents.py` trains the adapter and the first two layers, `scripts/train_knowable.py`
+the others.
 """
 
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from models.encoder.onnx import (
     open_prepared,
     without_surrogates,
 )
+from models.encoder.packing import sigmoid
 from models.interfaces import ClassifiedText
 
 INTENTS = "intents.int8.onnx"
@@ -37,6 +39,7 @@ token with the mark 0 belongs to none."""
 KNOWABLE = ("known", "live", "unseen")
 """The classes of the third layer. `known`: the assistant can answer, or no answer is needed.
 `live`: only somebody with the internet could answer. `unseen`: only somebody who was there."""
+OUTPUTS = ("intents", "spans", "knowable", "told")
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
@@ -101,7 +104,7 @@ class OnnxIntentClassifier:
         tokenizer.enable_truncation(LONGEST)
         kinds = read_kinds(self._adapter)
         shapes = {each.name: each.shape for each in session.get_outputs()}
-        if shapes["intents"][1] != len(kinds.kinds) or "knowable" not in shapes:
+        if shapes["intents"][1] != len(kinds.kinds) or "told" not in shapes:
             raise ModelCorrupt(
                 f"The recognition of intents in {self._folder} knows other kinds than "
                 f"{self._adapter / KINDS}, or was prepared by another version of this program.",
@@ -126,10 +129,10 @@ class OnnxIntentClassifier:
         cut = bool(read.overflowing) or len(beginning) < len(text)
         try:
             ids = np.array([read.ids], np.int64)
-            outputs = self._session.run(["intents", "spans", "knowable"], {"input_ids": ids})
+            outputs = self._session.run(OUTPUTS, {"input_ids": ids})
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelFailed(f"The recognition of intents failed: {first_line(error)}.") from error
-        intents, spans, knowable = (each[0] for each in outputs)
+        intents, spans, knowable, told = (each[0] for each in outputs)
         found = zip(self._kinds.kinds, _softmax(intents, self._kinds.temperature), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
         marks = spans.argmax(axis=1).tolist()
@@ -137,8 +140,11 @@ class OnnxIntentClassifier:
             marked_words(text, read.offsets, marks, number, cut=cut)
             for number in range(1, 1 + len(ARGUMENTS))
         )
-        _, live, unseen = _softmax(knowable) if not cut else (1.0, 0.0, 0.0)
-        return ClassifiedText(probabilities, words, when, name, live, unseen)
+        if cut:
+            return ClassifiedText(probabilities, words, when, name)
+        _, live, unseen = _softmax(knowable)
+        [told_share] = sigmoid(told).tolist()
+        return ClassifiedText(probabilities, words, when, name, live, unseen, told_share)
 
 
 def _softmax(outputs: NDArray[np.float32], temperature: float = 1.0) -> list[float]:

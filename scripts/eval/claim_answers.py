@@ -95,9 +95,8 @@ async def ask(
 
 async def _answer(parts: SessionParts, said: str, answers: Answers) -> str | None:
     memory = short_term(parts.settings, parts.llm)
-    not_known = parts.cannot_know(said)
-    prompt = memory.prompt(said, unknowable=not_known is not None)
-    if not_known and prompt.untold:
+    prompt = memory.prompt(said, not_known=parts.cannot_know(said))
+    if prompt.reply:
         return None
     request = Generation(prompt.messages, MOST_TOKENS, parts.settings.llm.temperature)
     return await written(parts.llm, request, answers)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from assistant.intents.intent_recogniser import UNKNOWABLE, is_classified, not_known
+from assistant.context import NotKnown
+from assistant.intents.intent_recogniser import TOLD, UNKNOWABLE, is_classified, not_known
 from assistant.intents.recogniser import recognise
 from data import located
 from models.encoder.intents import KNOWABLE
@@ -11,6 +12,7 @@ from models.interfaces import IntentClassifier
 from scripts.common.knowable import EVALUATION as QUESTIONS
 from scripts.common.knowable import Labelled, read_labelled
 from scripts.common.utterances import EVALUATION, REQUESTS, read_utterances
+from scripts.eval.answer_data import read_people
 from scripts.eval.commands import NAMES, share
 from scripts.eval.intents import loaded_classifier, with_classifier
 
@@ -19,8 +21,8 @@ ACT = "act"
 STEPS = (0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95)
 """Thresholds to choose from."""
 
-CannotKnow = Callable[[str], str | None]
-"""Returns what is said to what the assistant can't know, as `not_known` does."""
+CannotKnow = Callable[[str], NotKnown | None]
+"""Returns what the words ask for that the assistant can't know, as `not_known` does."""
 
 
 class Scored(NamedTuple):
@@ -34,10 +36,10 @@ class Scored(NamedTuple):
 
 
 def by_classifier(classifier: IntentClassifier) -> CannotKnow:
-    """Makes a function that returns the product's reply to what the assistant can't know. What the
-    grammar recognises isn't classified."""
+    """Makes a function that returns what the product takes for something that the assistant can't
+    know. What the grammar recognises isn't classified."""
 
-    def cannot_know(text: str) -> str | None:
+    def cannot_know(text: str) -> NotKnown | None:
         asked = is_classified(recognise(text, NAMES))
         return not_known(text, classifier.classify(text)) if asked else None
 
@@ -65,10 +67,13 @@ def measured(part: str) -> dict[str, Any]:
     understand = with_classifier(classifier)
     labelled = read_labelled(located(QUESTIONS), part)
     everyday = [Labelled(text, KNOWABLE[0]) for text in talk(part)]
+    known = [each.said for each in (*labelled, *everyday) if not each.unknowable]
 
     def scored(each: Labelled) -> Scored:
         found, passed = classifier.classify(each.said), understand(each.said) is None
-        return Scored(each, found.unknowable, passed, passed and bool(not_known(each.said, found)))
+        asked = not_known(each.said, found)
+        fixed = passed and asked is not None and bool(asked.reply) and not asked.about_user
+        return Scored(each, found.unknowable, passed, fixed)
 
     asked, talked = ([scored(each) for each in some] for some in (labelled, everyday))
     return {
@@ -76,6 +81,7 @@ def measured(part: str) -> dict[str, Any]:
         "threshold": UNKNOWABLE,
         **figures(asked, talked, UNKNOWABLE),
         **fixed_replies(asked, talked),
+        "told": told_figures(classifier, part, known),
         "steps": {str(least): figures(asked, talked, least) for least in STEPS},
         "wrong": [
             f"{each.unknowable:.2f} {each.said.label}: {each.said.said}"
@@ -105,6 +111,19 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
         "talk_taken": wrong,
         "talk_share": share(wrong, len(talked)),
     }
+
+
+def told_figures(
+    classifier: IntentClassifier, part: str, known: Sequence[str]
+) -> dict[str, float | None]:
+    """The share of the questions about people's own lives, in a part of `answer_memories.jsonl`,
+    that are taken for such questions, and that of the utterances that ask for nothing unknown."""
+    own = [each.question for person in read_people(part) for each in person.questions]
+
+    def taken(texts: Sequence[str]) -> float | None:
+        return share(sum(classifier.classify(each).told >= TOLD for each in texts), len(texts))
+
+    return {"memories": taken(own), "known": taken(known)}
 
 
 def fixed_replies(asked: Sequence[Scored], talked: Sequence[Scored]) -> dict[str, Any]:

@@ -154,11 +154,10 @@ class Session:
         if self._recall is not None:
             memories = (await self._recall.recall(said, RECALL_S)).memories
         not_known = parts.cannot_know(said)
-        unknowable = not_known is not None
-        prompt = self._window.prompt(said, memories, parts.reads_per_s, unknowable=unknowable)
-        if not_known and prompt.untold:
+        prompt = self._window.prompt(said, memories, parts.reads_per_s, not_known=not_known)
+        if prompt.reply:
             self._pending = 0.0
-            return Turn(not_known, read_aloud(not_known, parts.settings), fixed=True)
+            return Turn(prompt.reply, read_aloud(prompt.reply, parts.settings), fixed=True)
         llm = parts.settings.llm
         request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
         text = await written(parts.llm, request, parts.answers)

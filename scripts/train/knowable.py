@@ -1,10 +1,11 @@
-"""Trains the layer of the classifier of intents that judges whether the assistant can know what is
-asked. The encoder and its adapter stay as they are, so what they recognise doesn't change."""
+"""Trains the layers of the classifier of intents that judge whether the assistant can know what is
+asked, and whether only the user can have told it. The encoder and its adapter stay as they are, so
+what they recognise doesn't change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,13 +24,18 @@ from models.download.cache import ModelStore
 from models.encoder.intents import KNOWABLE
 from scripts.common import utterances
 from scripts.common.knowable import EVALUATION, KNOWN, PARTS, TRAINING, Labelled, read_labelled
-from scripts.common.rows import InputUnusable
+from scripts.common.rows import InputUnusable, read_rows
 from scripts.train import calibration
 from scripts.train.intent_lessons import LONGEST, read_requests
 from scripts.train.lora import WEIGHTS
+from scripts.train.reranking_lessons import PEOPLE
 
 ABOUT, ACT = "about", "act"
 """Tags of questions about the assistant, all of which it can answer, and of requests for acts."""
+Item = TypeVar("Item")
+TOLD_STRENGTH = 1.0
+"""`Plan.strength` of the layer `told`. With more of it, more questions that everybody can answer
+are taken for questions about the user's life."""
 STEPS = 300
 """Maximum number of iterations. Far fewer are needed."""
 
@@ -43,6 +49,7 @@ class Plan:
         write: whether to write the layer into the adapter's file.
         strength: how much the utterances count against the penalty for large weights.
         talk: at most so many utterances of ordinary talk are learnt too.
+        questions: at most so many questions of people about their own lives are learnt.
         limit: learn, and judge by, only so many labelled utterances each; None for all.
     """
 
@@ -51,6 +58,7 @@ class Plan:
     write: bool
     strength: float
     talk: int
+    questions: int
     limit: int | None
 
 
@@ -82,7 +90,13 @@ def read_talk(most: int) -> Sequence[Labelled]:
     return spread(found, most)
 
 
-def spread(found: Sequence[Labelled], most: int) -> Sequence[Labelled]:
+def read_questions() -> Sequence[str]:
+    """What people ask about their own lives."""
+    rows = read_rows(located(PEOPLE), "questions")
+    return [each["question"] for row in rows for each in row["questions"]]
+
+
+def spread(found: Sequence[Item], most: int) -> Sequence[Item]:
     """At most so many of the utterances, evenly spaced."""
     return found[:: -(-len(found) // most)]
 
@@ -110,9 +124,9 @@ def features_of(folder: Path, adapter: Path, texts: Sequence[str]) -> Tensor:
     return torch.stack(found).double()
 
 
-def fitted(features: Tensor, labels: Tensor, strength: float) -> Layer:
+def fitted(features: Tensor, labels: Tensor, classes: int, strength: float) -> Layer:
     """The layer with the least cross entropy and penalty (multinomial logistic regression)."""
-    classes, inputs = len(KNOWABLE), features.shape[1]
+    inputs = features.shape[1]
     weight = torch.zeros(classes, inputs, dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(classes, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([weight, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
@@ -129,19 +143,20 @@ def fitted(features: Tensor, labels: Tensor, strength: float) -> Layer:
     return Layer(weight.detach(), bias.detach())
 
 
-def write(layer: Layer, adapter: Path) -> None:
-    """Write the layer into the file of the adapter, in half precision. All other weights stay as
+def write(layers: Mapping[str, Layer], adapter: Path) -> None:
+    """Write the layers into the file of the adapter, in half precision. All other weights stay as
     they are."""
     weights = load_file(adapter / WEIGHTS)
-    weights["knowable.weight"] = layer.weight.half().contiguous()
-    weights["knowable.bias"] = layer.bias.half().contiguous()
+    for name, layer in layers.items():
+        weights[f"{name}.weight"] = layer.weight.half().contiguous()
+        weights[f"{name}.bias"] = layer.bias.half().contiguous()
     save_file(weights, adapter / WEIGHTS, metadata={"format": "pt"})
 
 
 def trained(plan: Plan) -> dict[str, Any]:
-    """Train on `data/training/knowable.jsonl` and on talk, choose the temperature on the part `dev`
-    of the evaluation set, and write the layer. It is divided by the temperature, so that a softmax
-    of its outputs gives calibrated probabilities.
+    """Train on `data/training/knowable.jsonl`, on talk and on the questions of people, and write
+    the layers. The temperature of `knowable` is chosen on the part `dev` of the evaluation set. The
+    layer is divided by it, so that a softmax of its outputs gives calibrated probabilities.
 
     Raises:
         ModelError: the encoder is missing, or the adapter is damaged.
@@ -149,21 +164,23 @@ def trained(plan: Plan) -> dict[str, Any]:
     """
     labelled = read_labelled(located(TRAINING))
     lessons = [*spread(labelled, plan.limit or len(labelled)), *read_talk(plan.talk)]
-    judged_by = read_labelled(located(EVALUATION), PARTS[0])
-    dev = spread(judged_by, plan.limit or len(judged_by))
+    asked = spread(read_questions(), plan.limit or plan.questions)
+    dev = read_labelled(located(EVALUATION), PARTS[0])
+    dev = spread(dev, plan.limit or len(dev))
     store = ModelStore(models_cache(), catalogue.read())
     in_use = store.catalogue.get(plan.encoder).intents
     adapter = plan.adapter or (in_use.path if in_use else None)
     if adapter is None:
         raise InputUnusable(f"{plan.encoder} has no adapter for intents.")
     texts = [each.said for each in (*lessons, *dev)]
-    features = features_of(store.location(plan.encoder), adapter, texts)
-    learnt, judged = features[: len(lessons)], features[len(lessons) :]
-    layer = fitted(learnt, torch.from_numpy(classes_of(lessons)), plan.strength)
+    features = features_of(store.location(plan.encoder), adapter, [*texts, *asked])
+    learnt, judged = features[: len(lessons)], features[len(lessons) : len(texts)]
+    layer = fitted(learnt, torch.from_numpy(classes_of(lessons)), len(KNOWABLE), plan.strength)
     outputs, labels = layer.outputs(judged), classes_of(dev)
     temperature = calibration.best_temperature(outputs, labels)
     if plan.write:
-        write(layer.divided(temperature), adapter)
+        told = told_layer(learnt[classes_of(lessons) == 0], features[len(texts) :])
+        write({"knowable": layer.divided(temperature), "told": told}, adapter)
     known = calibration.softmax(outputs, temperature)[:, :1]
     return {
         "encoder": plan.encoder,
@@ -174,6 +191,18 @@ def trained(plan: Plan) -> dict[str, Any]:
             np.hstack([known, 1 - known]), np.minimum(labels, 1)
         ),
     }
+
+
+def told_layer(known: Tensor, told: Tensor) -> Layer:
+    """A layer that tells questions about people's own lives from what is known. Other questions
+    that the assistant can't answer aren't learnt: many of them are about the user's life, too.
+
+    Args:
+        known, told: the features of both, shape (utterances, inputs).
+    """
+    labels = torch.tensor([0] * len(known) + [1] * len(told))
+    both = fitted(torch.cat([known, told]), labels, 2, TOLD_STRENGTH)
+    return Layer(both.weight[1:] - both.weight[:1], both.bias[1:] - both.bias[:1])
 
 
 def classes_of(utterances: Sequence[Labelled]) -> calibration.Numbers:

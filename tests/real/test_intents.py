@@ -226,10 +226,13 @@ def test_an_adapter_without_fitting_heads_is_refused(
         save_file(changed, wrong / "adapter_model.safetensors")
         assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
         assert "adapter for intents" in capsys.readouterr().err
-    before = {name: each for name, each in weights.items() if not name.startswith("knowable")}
-    save_file(before, wrong / "adapter_model.safetensors")
-    assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
-    assert "scripts/train_knowable.py adds" in capsys.readouterr().err
+    for added in ("knowable", "told"):
+        before = {name: each for name, each in weights.items() if not name.startswith(added)}
+        save_file(before, wrong / "adapter_model.safetensors")
+        assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
+        assert (
+            f"no layer `{added}`, which scripts/train_knowable.py adds" in capsys.readouterr().err
+        )
     (wrong / KINDS).unlink()
     assert main([str(copy), "--intents", str(wrong)]) == ModelCorrupt.exit_code
     assert KINDS in capsys.readouterr().err

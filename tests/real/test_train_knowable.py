@@ -1,4 +1,4 @@
-"""The layer that judges what can be known is added to an adapter, which stays as it is."""
+"""The layers that judge what can be known are added to an adapter, which stays as it is."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def adapter(store: ModelStore, tmp_path: Path) -> Path:
     return Path(shutil.copytree(intents.path, tmp_path / "adapter"))
 
 
-def test_only_the_layer_is_written_and_only_if_that_is_wanted(
+def test_only_the_layers_are_written_and_only_if_that_is_wanted(
     adapter: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = load_file(adapter / WEIGHTS)
@@ -45,7 +45,8 @@ def test_only_the_layer_is_written_and_only_if_that_is_wanted(
     assert train_knowable.main(["--adapter", str(adapter), *FEWER, "--write"]) == 0
     after = load_file(adapter / WEIGHTS)
     changed = {name for name, each in after.items() if not np.array_equal(before[name], each)}
-    assert changed == {"knowable.weight", "knowable.bias"}
+    assert changed == {"knowable.weight", "knowable.bias", "told.weight", "told.bias"}
+    assert after["told.weight"].shape == before["told.weight"].shape
     assert after["knowable.weight"].shape == before["knowable.weight"].shape
     assert len(after["knowable.bias"]) == len(KNOWABLE)
 

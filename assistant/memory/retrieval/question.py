@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from assistant.language.dialogue_acts import GOES_ON
+from assistant.language.dialogue_acts import FIRST_PERSON, GOES_ON
 from assistant.language.sentences import WORD
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
@@ -21,7 +21,6 @@ SHORTEST_NICKNAME = 3
 """Minimum number of letters of a nickname. A nickname is the beginning of a speaker's name, e.g.
 Mel for Melanie. The first word of a question is never taken for a nickname, because it is always
 capitalised."""
-FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(
     r"\b(did|had|have|were) you\b"
     r"|\byou(?:'d|'ve| had| have)? (said|told|suggested|recommended|mentioned|gave|explained)\b",

@@ -70,7 +70,7 @@ def test_a_long_argument_is_not_cut_off(tmp_path: Path, words: int) -> None:
     tokenizer.enable_truncation(LONGEST)
     session = Mock()
     marks = np.array([[[0.0, 1.0]] * min(words, LONGEST)])
-    session.run.return_value = np.zeros((1, 2)), marks, np.zeros((1, 3))
+    session.run.return_value = np.zeros((1, 2)), marks, np.zeros((1, 3)), np.zeros((1, 1))
     classifier = OnnxIntentClassifier(tmp_path, tmp_path)
     with patch.multiple(classifier, _tokenizer=tokenizer, _session=session):
         text = " ".join(["word"] * words)
@@ -111,8 +111,11 @@ def test_what_is_live_or_unseen_is_not_knowable(tmp_path: Path) -> None:
             ((0, 0, 0), 1 / 3, 1 / 3),
         ):
             made = np.array([outputs], np.float32)
-            session.run.return_value = np.zeros((1, 2)), np.zeros((1, 1, 4)), made
+            others = np.zeros((1, 2)), np.zeros((1, 1, 4))
+            session.run.return_value = *others, made, np.array([[2.0]], np.float32)
             found = classifier.classify("word")
             assert (found.live, found.unseen) == pytest.approx((live, unseen), abs=0.001)
             assert found.unknowable == found.live + found.unseen
-        assert classifier.classify("word " * 9999).unknowable == 0, "its end is not read"
+            assert found.told == pytest.approx(0.881, abs=0.001)
+        long = classifier.classify("word " * 9999)
+        assert (long.unknowable, long.told) == (0, 0), "its end is not read"
