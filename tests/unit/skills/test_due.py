@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -36,11 +35,9 @@ def timer(here: Bench, seconds: float, name: str = "") -> str:
 
 
 def alarm(here: Bench, local: str, repeat: Repeat | None = None) -> str:
-    content: dict[str, Any] = {"name": "", "local": local}
-    if repeat is not None:
-        since = microseconds(here.set_by_hand.now)
-        content |= {"repeat": repeat.as_json(), "since": since}
-    return here.store.add(EntryKind.ALARM, [content])[0].id
+    since = microseconds(here.set_by_hand.now)
+    more = {} if repeat is None else {"repeat": repeat.as_json(), "since": since}
+    return here.store.add(EntryKind.ALARM, [{"name": "", "local": local, **more}])[0].id
 
 
 def reminder(here: Bench, words: str, local: str) -> str:
