@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -345,10 +346,7 @@ async def test_the_watch_reports_an_error_once_and_goes_on(
     ],
 )
 async def test_an_unreadable_entry_silences_nothing_else_and_is_logged_once(
-    here: Bench,
-    kind: EntryKind,
-    content: dict[str, Any],
-    caplog: pytest.LogCaptureFixture,
+    here: Bench, kind: EntryKind, content: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     here.store.add(kind, [content])
     timer(here, 60, "pasta")
