@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from assistant.events import MemoryUsed, Recalled
 from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.memory.transcript import recall_log
 from assistant.memory.transcript.database import Transcript
@@ -150,14 +152,15 @@ async def test_recall_has_more_time_for_typed_questions(tmp_path: Path) -> None:
 class Remembering:
     """A session's long-term memory on a real table."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, reranking: Reranking | None = None) -> None:
         self.model = Held()
         self.encoder = QueryEncoder(self.model)
         self.memory = user_memory(folder / "memories", self.encoder, user="me")
-        self.recollection = TurnRecall(self.memory, tuple)
+        self.recollection = TurnRecall(self.memory, tuple, reranking=reranking)
 
     async def load(self, *texts: str) -> None:
         await self.memory.load(None)
+        await self.recollection.load()
         await asyncio.to_thread(self.memory.put, [memory(text, "me") for text in texts])
 
     def follow(self, talk: Session) -> None:
@@ -188,4 +191,43 @@ async def test_only_words_of_turns_are_stored_and_not_everything_recognised(
             assert len(set(remembering.model.encoded)) > 3, "some words were encoded ahead"
             assert [each.missed for each in talk.of(Recalled)] == [False]
     assert len(turns) == (stt.by_length is not None), "a command is not a turn"
+    await remembering.memory.close()
+
+
+class SlowJudge:
+    """Takes far longer to judge memories than a turn can wait, and would then drop them all."""
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def judge(self, question: str, memories: Sequence[str]) -> list[float]:
+        time.sleep(3600)
+        return [0.0] * len(memories)
+
+
+@pytest.mark.parametrize(
+    ("question", "missed"),
+    [("What is my dog called?", False), ("slow down, what is my dog called?", True)],
+)
+async def test_what_is_not_judged_in_time_is_used_even_if_the_search_took_until_its_deadline(
+    tmp_path: Path, question: str, missed: bool
+) -> None:
+    fact = "My dog is called Max."
+    remembering = Remembering(tmp_path, Reranking(SlowJudge()))
+    await remembering.load(fact)
+    async with session(
+        ScriptedStt(question),
+        ScriptedLlm("Max."),
+        UTTERANCE,
+        tmp_path,
+        settings={"memory": {"deadline_ms": 30}},
+        recaller=remembering.recollection,
+    ) as talk:
+        await talk.to_the_end()
+        remembering.model.may_go_on.set()
+        [turn] = talk.turns
+        assert turn.assistant == "Max."
+        assert [each.text for each in turn.memories] == [fact]
+        assert [each.missed for each in talk.of(Recalled)] == [missed]
+    remembering.recollection.close()
     await remembering.memory.close()

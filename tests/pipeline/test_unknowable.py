@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS
+from assistant.context.not_known import NOT_ONLINE, NOT_THERE, NOT_TOLD, WITH_TOOLS
 from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED
 from assistant.events import AnswerText, MemoryUsed, PromptBuilt, Remarked, TurnHeard
 from assistant.intents.command import Command, CommandKind, Intent
@@ -16,10 +16,13 @@ RAIN = "Is it raining in Leeds?"
 SKY = "Why is the sky blue?"
 KEYS = "Where are my keys?"
 WHY = "Why can't you?"
+SISTER = "What's my sister's surname?"
+CANYON = "Which state is the Grand Canyon in?"
 
 
 class Judging:
-    """Takes what mentions rain for something that can't be known."""
+    """Takes what mentions rain for something that can't be known, and two questions for what only
+    the user can have told."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -31,20 +34,22 @@ class Judging:
         self.asked.append(text)
         if text == KEYS:
             return ClassifiedText({}, live=0.02, unseen=0.95)
+        if text in (SISTER, CANYON):
+            return ClassifiedText({}, told=0.99)
         return ClassifiedText({}, live=0.95 if "rain" in text else 0.02)
 
 
 class Noted:
     """Always finds the same note."""
 
-    def __init__(self, *, near: bool = True) -> None:
-        self._near = near
+    def __init__(self, *, near: bool = True, words: tuple[str, ...] = ()) -> None:
+        self._note = MemoryUsed("1", "Rain ruins my hair.", 0.9, near=near, words=words)
 
     def ahead(self, words: str) -> None:
         """Nothing to prepare."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        return RecalledForTurn((MemoryUsed("1", "Rain ruins my hair.", 0.9, near=self._near),))
+        return RecalledForTurn((self._note,))
 
 
 class Weather:
@@ -167,3 +172,58 @@ async def test_a_tool_takes_such_a_question_first(tmp_path: Path) -> None:
         assert [each.text for each in talk.of(Remarked)] == ["It is raining."]
         assert [each.assistant for each in talk.turns] == [WITH_TOOLS], "no tool has answered it"
     assert llm.requests == []
+
+
+async def test_what_only_the_user_can_have_told_is_answered_without_the_model_if_nothing_is_near(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm("It scatters.", "Arizona.", "Ask me later.")
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=Judging(), recaller=Noted(near=False)) as talk:
+        await say(talk, SKY, SISTER, CANYON, WHY)
+        told = [(each.user, each.assistant) for each in talk.turns]
+        assert told == [
+            (SKY, "It scatters."),
+            (SISTER, NOT_TOLD),
+            (CANYON, "Arizona."),
+            (WHY, "Ask me later."),
+        ]
+        asked = [each.messages[-1].content for each in llm.requests]
+        assert asked == [SKY, CANYON, WHY], "without a hint"
+        assert talk.turns[1].near_misses == (("1", 0.9, "not close enough"),)
+        assert talk.turns[1].memories == ()
+        assert NOT_TOLD in str(talk.history()), "a later question may refer to it"
+
+
+async def test_what_shares_a_word_with_a_note_is_about_the_user_without_the_first_person(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm("It scatters.")
+    parts, far = (
+        (ScriptedStt("-"), llm, silence(0.1), tmp_path),
+        Noted(near=False, words=("canyon",)),
+    )
+    async with session(*parts, classifier=Judging(), recaller=far) as talk:
+        await say(talk, SKY, CANYON)
+        assert [each.assistant for each in talk.turns] == ["It scatters.", NOT_TOLD]
+
+
+async def test_with_a_near_note_the_model_answers_what_only_the_user_can_have_told(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm("It scatters.", "Kent.")
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=Judging(), recaller=Noted()) as talk:
+        await say(talk, SKY, SISTER)
+        assert [each.id for each in talk.turns[1].memories] == ["1"]
+    content = llm.requests[1].messages[-1].content
+    assert content.endswith(f"Rain ruins my hair.)\n{SISTER}"), "without a hint"
+
+
+async def test_what_was_told_in_the_conversation_is_answered_by_the_model(tmp_path: Path) -> None:
+    llm, said = ScriptedLlm("How nice.", "Kent."), "My sister is Doctor Kent now."
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=Judging()) as talk:
+        await say(talk, said, SISTER)
+        assert [each.assistant for each in talk.turns] == ["How nice.", "Kent."]
+    assert llm.requests[1].messages[-1].content == SISTER

@@ -13,7 +13,7 @@ import pytest
 
 from assistant.compose import memory as composed
 from assistant.context.memory_block import MemoryBlock
-from assistant.context.not_known import NOT_ONLINE
+from assistant.context.not_known import NOT_ONLINE, NotKnown
 from assistant.context.prompt import Prompt
 from assistant.events import MemoryUsed
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -274,7 +274,8 @@ async def test_what_cannot_be_known_is_answered_as_in_the_product(
     later = TALK | {"turns": ["Will it rain?", "Why can't you?"], "accept": ["offline"]}
     told = TALK | {"turns": ["They forecast rain.", "Will it rain?"], "accept": ["yes"]}
     llm = ScriptedModel(["I'm offline.", "I see.", "Yes."])
-    parts = replace(parts, cannot_know=lambda said: NOT_ONLINE if "Will it" in said else None)
+    rain = NotKnown(NOT_ONLINE)
+    parts = replace(parts, cannot_know=lambda said: rain if "Will it" in said else None)
     found = (await ask(llm, Asked(talks(unknown, later, told)), tmp_path, parts))[EVERYDAY]
 
     assert [each.turn.text for each in found] == [NOT_ONLINE, "I'm offline.", "Yes."]

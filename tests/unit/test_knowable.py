@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from assistant.context.not_known import NOT_ONLINE
+from assistant.context.not_known import NOT_ONLINE, NotKnown
+from assistant.intents.intent_recogniser import TOLD
 from data import located
+from models.encoder.intents import KNOWABLE
 from models.interfaces import ClassifiedText
 from scripts.common.knowable import EVALUATION, PARTS, TRAINING, Labelled, read_labelled
 from scripts.common.rows import InputUnusable
-from scripts.eval.knowable import Scored, by_classifier, figures, fixed_replies
+from scripts.eval import knowable
+from scripts.eval.answer_data import read_people
+from scripts.eval.knowable import Scored, by_classifier, figures, fixed_replies, told_figures
 
 
 def plain(text: str) -> str:
@@ -69,18 +73,41 @@ def test_the_figures_count_what_reaches_the_threshold() -> None:
     }
 
 
-class Unknowable:
-    """Takes everything for something that can't be known."""
+class Judging:
+    """Gives the same probabilities for everything, or for the given utterances only."""
+
+    def __init__(self, *only: str, live: float = 0.0, told: float = 0.0) -> None:
+        self._only = only
+        self._found = ClassifiedText({}, live=live, told=told)
 
     def load(self) -> None:
         """Nothing to load."""
 
     def classify(self, text: str) -> ClassifiedText:
-        del text
-        return ClassifiedText({}, live=1.0)
+        return self._found if not self._only or text in self._only else ClassifiedText({})
 
 
 def test_what_the_grammar_recognises_is_not_judged() -> None:
-    cannot_know = by_classifier(Unknowable())
-    assert cannot_know("Is it raining in Leeds?") == NOT_ONLINE
+    cannot_know = by_classifier(Judging(live=1.0))
+    assert cannot_know("Is it raining in Leeds?") == NotKnown(NOT_ONLINE)
     assert cannot_know("Stop.") is None
+
+
+def test_it_is_counted_what_is_taken_for_a_question_about_the_users_life() -> None:
+    asked = [each.question for person in read_people("dev") for each in person.questions]
+    known = ["What is rain?", "Hm.", "Who wrote Emma?", "I see."]
+    taken = Judging(asked[0], asked[-1], known[2], told=TOLD)
+    found = told_figures(taken, "dev", known)
+    assert found == {"memories": round(2 / len(asked), 4), "known": 0.25}
+    unsure = Judging(told=TOLD - 0.01)
+    assert told_figures(unsure, "dev", known) == {"memories": 0.0, "known": 0.0}
+    assert told_figures(taken, "dev", [])["known"] is None
+
+
+def test_a_question_about_the_users_life_has_no_fixed_reply_in_the_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(knowable, "loaded_classifier", lambda: Judging(told=1.0))
+    found = knowable.measured("dev")
+    assert found["told"] == {"memories": 1.0, "known": 1.0}
+    assert (found["fixed"], found["talk_fixed"]) == (dict.fromkeys(KNOWABLE, 0.0), 0)

@@ -1,4 +1,5 @@
-"""What the model is told, below the user's words, of a question that the assistant can't answer."""
+"""Of a question that the assistant can't answer, the model is told so below the user's words, or a
+fixed reply is given."""
 
 from dataclasses import replace
 
@@ -6,9 +7,16 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.context.memory_block import OPENING as MEMORIES_OPENING
-from assistant.context.not_known import NOT_ONLINE, REPLIES, is_fixed
+from assistant.context.not_known import (
+    NOT_ONLINE,
+    NOT_TOLD,
+    REPLIES,
+    NotKnown,
+    is_fixed,
+)
 from assistant.context.prompt import NOT_KNOWN, NOT_KNOWN_UNLESS_NOTED
 from assistant.context.window import ContextWindow
+from assistant.events import MemoryUsed
 from assistant.settings import Context, Persona, Settings
 from tests.support.context import (
     DATE,
@@ -22,6 +30,9 @@ from tests.support.context import (
 )
 from tests.support.scripted_model import ScriptedModel
 
+LIVE = NotKnown(NOT_ONLINE)
+OWN = NotKnown(NOT_TOLD, about_user=True)
+
 
 def window_of(tokens: int = 8000) -> ContextWindow:
     settings = Settings(context=Context(max_context_tokens=tokens))
@@ -34,10 +45,10 @@ def test_what_cannot_be_known_is_followed_by_a_hint_that_never_enters_the_histor
     words = "Is it raining tomorrow?"
     usual = window.build(conversation, words)
 
-    prompt = window.build(conversation, words, unknowable=True)
+    prompt = window.build(conversation, words, not_known=LIVE)
 
     check_prompt(prompt)
-    assert (usual.untold, prompt.untold) == (False, True)
+    assert (usual.reply, prompt.reply) == ("", NOT_ONLINE)
     assert prompt.messages[-1].content == f"(Form: the intake)\n{DATE}\n{words}\n{NOT_KNOWN}"
     assert prompt.stable_messages == usual.stable_messages
     parts = {each.name: each.text for each in prompt.sections}
@@ -50,9 +61,9 @@ def test_what_cannot_be_known_is_followed_by_a_hint_that_never_enters_the_histor
 
 def test_with_memories_the_hint_lets_the_model_answer_from_them() -> None:
     memories = [recalled("keys are in the blue bowl")]
-    prompt = window_of().build(talk(2), "Where are my keys?", memories=memories, unknowable=True)
+    prompt = window_of().build(talk(2), "Where are my keys?", memories=memories, not_known=LIVE)
     check_prompt(prompt)
-    assert not prompt.untold
+    assert prompt.reply == ""
     assert prompt.messages[-1].content == (
         f"({MEMORIES_OPENING}\n- keys are in the blue bowl)\nWhere are my keys?"
         f"\n{NOT_KNOWN_UNLESS_NOTED}"
@@ -85,11 +96,11 @@ def test_what_was_told_in_this_conversation_gets_no_hint(
 ) -> None:
     conversation, window = Conversation.begin("ada"), window_of()
     say(conversation, earlier, "Hm?")
-    prompt = window.build(conversation, words, unknowable=True)
+    prompt = window.build(conversation, words, not_known=LIVE)
     check_prompt(prompt)
-    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is prompt.untold is hinted
+    assert prompt.messages[-1].content.endswith(NOT_KNOWN) is bool(prompt.reply) is hinted
     conversation.apply(replace(summary_of(conversation, 1), text=earlier))
-    summed = window.build(conversation, words, unknowable=True)
+    summed = window.build(conversation, words, not_known=LIVE)
     assert summed.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
 
@@ -107,7 +118,7 @@ def test_what_the_assistant_answered_counts_unless_it_knew_nothing(
 ) -> None:
     conversation, window = Conversation.begin("ada"), window_of()
     say(conversation, "Good morning.", answer)
-    prompt = window.build(conversation, "Where are my keys?", unknowable=True)
+    prompt = window.build(conversation, "Where are my keys?", not_known=LIVE)
     check_prompt(prompt)
     assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
@@ -123,7 +134,7 @@ def test_what_the_assistant_answered_counts_unless_it_knew_nothing(
 def test_what_is_in_an_open_form_counts_but_not_what_it_asks(state: str, hinted: bool) -> None:
     window = window_of()
     window.state = lambda: state
-    prompt = window.build(Conversation.begin("ada"), "Where are my keys?", unknowable=True)
+    prompt = window.build(Conversation.begin("ada"), "Where are my keys?", not_known=LIVE)
     check_prompt(prompt)
     assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
@@ -140,7 +151,7 @@ def test_what_is_in_an_open_form_counts_but_not_what_it_asks(state: str, hinted:
     ],
 )
 def test_other_sentences_of_the_newest_words_count(words: str, hinted: bool) -> None:
-    prompt = window_of().build(Conversation.begin("ada"), words, unknowable=True)
+    prompt = window_of().build(Conversation.begin("ada"), words, not_known=LIVE)
     check_prompt(prompt)
     assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
@@ -157,7 +168,7 @@ def test_a_question_that_the_summary_reports_tells_nothing(summary: str, hinted:
     conversation, window = Conversation.begin("ada"), window_of()
     say(conversation, "Good morning.", "Hello.")
     conversation.apply(replace(summary_of(conversation, 1), text=summary))
-    prompt = window.build(conversation, "Will it rain?", unknowable=True)
+    prompt = window.build(conversation, "Will it rain?", not_known=LIVE)
     check_prompt(prompt)
     assert prompt.messages[-1].content.endswith(NOT_KNOWN) is hinted
 
@@ -168,13 +179,13 @@ def test_a_question_that_the_summary_reports_tells_nothing(summary: str, hinted:
 def test_the_hint_is_given_in_english_only(language: str, hinted: bool) -> None:
     settings = Settings(persona=Persona(language=language))
     window = ContextWindow(ScriptedModel(), settings, now=lambda: NOW)
-    prompt = window.build(Conversation.begin("ada"), "Any news?", unknowable=True)
+    prompt = window.build(Conversation.begin("ada"), "Any news?", not_known=LIVE)
     check_prompt(prompt)
     assert (NOT_KNOWN in prompt.messages[-1].content) is hinted
 
 
 def test_words_that_are_shortened_keep_their_hint() -> None:
-    prompt = window_of(600).build(talk(1), "rain or sun " * 900, unknowable=True)
+    prompt = window_of(600).build(talk(1), "rain or sun " * 900, not_known=LIVE)
     check_prompt(prompt)
     assert prompt.notice is not None
     assert prompt.messages[-1].content.endswith(f"\n{NOT_KNOWN}")
@@ -182,7 +193,10 @@ def test_words_that_are_shortened_keep_their_hint() -> None:
 
 def test_memories_that_are_not_near_tell_nothing() -> None:
     far = [recalled("rain ruins my hair", near=False)]
-    assert window_of().build(talk(1), "Will it rain?", memories=far, unknowable=True).untold
+    assert (
+        window_of().build(talk(1), "Will it rain?", memories=far, not_known=LIVE).reply
+        == NOT_ONLINE
+    )
 
 
 @pytest.mark.parametrize("reply", REPLIES)
@@ -190,7 +204,7 @@ def test_memories_that_are_not_near_tell_nothing() -> None:
 def test_a_fixed_reply_tells_nothing_when_the_same_is_asked_again(words: str, reply: str) -> None:
     conversation = Conversation.begin("ada")
     say(conversation, words, reply)
-    assert window_of().build(conversation, words, unknowable=True).untold
+    assert window_of().build(conversation, words, not_known=LIVE).reply == NOT_ONLINE
 
 
 @pytest.mark.parametrize(
@@ -210,3 +224,71 @@ def test_a_fixed_reply_is_recognised_even_if_it_was_interrupted(
     conversation = Conversation.begin("ada")
     say(conversation, "Any news?", answer, interrupted=interrupted)
     assert is_fixed(conversation.exchanges[0]) is fixed
+
+
+FAR = recalled("Anna has moved to York", near=False, words=("anna",))
+OTHER = recalled("I like tea", near=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "memories", "said_not_to_be_told"),
+    [
+        ("What's my sister's surname?", [], True),
+        ("What's my sister's surname?", [OTHER], True),
+        ("Where did we go last summer?", [], True),
+        ("Which school did Anna go to?", [OTHER, FAR], True),
+        ("Which school did Anna go to?", [OTHER], False),
+        ("Which school did Anna go to?", [], False),
+        ("Which state is the Grand Canyon in?", [OTHER], False),
+        ("What is the most common myth about bats?", [], False),
+    ],
+)
+def test_what_only_the_user_can_have_told_is_said_not_to_be_told(
+    words: str, memories: list[MemoryUsed], said_not_to_be_told: bool
+) -> None:
+    window = window_of()
+    usual = window.build(talk(2), words, memories=memories)
+    prompt = window.build(talk(2), words, memories=memories, not_known=OWN)
+    check_prompt(prompt)
+    assert prompt.reply == (NOT_TOLD if said_not_to_be_told else "")
+    assert prompt.messages == usual.messages, "there is no hint in any case"
+
+
+@pytest.mark.parametrize("words", ["What's my sister's surname?", "What's Anna's surname?"])
+def test_what_may_be_told_is_left_to_the_model_without_a_hint(words: str) -> None:
+    told = Conversation.begin("ada")
+    say(told, "My sister Anna is Doctor Kent now.", "How nice.")
+    elsewhere = Conversation.begin("ada")
+    say(elsewhere, "Good morning.", "Hello.")
+    summed = Conversation.begin("ada")
+    say(summed, "Good morning.", "Hello.")
+    summary = "The user's sister Anna is called Kent."
+    summed.apply(replace(summary_of(summed, 1), text=summary))
+    form = "Form: the family. Sister: Anna Kent"
+    for conversation, state in ((told, ""), (elsewhere, form), (summed, "")):
+        window = window_of()
+        window.state = lambda state=state: state
+        prompt = window.build(conversation, words, memories=[FAR], not_known=OWN)
+        check_prompt(prompt)
+        assert prompt.reply == ""
+        assert prompt.messages[-1].content.endswith(f"\n{words}" if state else words)
+    assert window_of().build(elsewhere, words, memories=[FAR], not_known=OWN).reply == NOT_TOLD
+
+
+def test_what_a_near_memory_may_tell_is_left_to_the_model_without_a_hint() -> None:
+    words, near = "What's my sister's surname?", recalled("Anna is Doctor Kent now")
+    prompt = window_of().build(talk(1), words, memories=[near, FAR], not_known=OWN)
+    check_prompt(prompt)
+    assert prompt.reply == ""
+    assert prompt.messages[-1].content == f"({MEMORIES_OPENING}\n- {near.text})\n{words}"
+
+
+@pytest.mark.parametrize("language", ["de", "auto"])
+def test_in_other_languages_nothing_is_said_not_to_be_told(language: str) -> None:
+    settings = Settings(persona=Persona(language=language))
+    window = ContextWindow(ScriptedModel(), settings, now=lambda: NOW)
+    usual = window.build(talk(1), "Does my sister work?")
+    prompt = window.build(talk(1), "Does my sister work?", not_known=OWN)
+    check_prompt(prompt)
+    assert prompt.reply == ""
+    assert prompt.messages == usual.messages

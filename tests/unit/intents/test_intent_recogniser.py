@@ -2,16 +2,17 @@
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from assistant.context.not_known import NOT_ONLINE, NOT_THERE, WITH_TOOLS
+from assistant.context.not_known import NOT_ONLINE, NOT_THERE, NOT_TOLD, WITH_TOOLS, NotKnown
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.intents import intent_recogniser
 from assistant.intents.command import ABOUT_OPEN, DELETING, Command, CommandKind, Intent
 from assistant.intents.intent_recogniser import (
     THRESHOLDS,
+    TOLD,
     UNKNOWABLE,
     IntentRecogniser,
     Recognised,
@@ -102,10 +103,11 @@ async def test_what_the_classifier_has_found_is_passed_on_as_it_was_found() -> N
 
 def test_only_to_what_is_probably_unknowable_there_is_a_reply() -> None:
     said, half = "Any news?", UNKNOWABLE / 2
-    assert not_known(said, ClassifiedText({}, live=UNKNOWABLE)) == NOT_ONLINE
-    assert not_known(said, ClassifiedText({}, unseen=UNKNOWABLE)) == NOT_THERE
-    assert not_known(said, ClassifiedText({}, live=half - 0.01, unseen=half + 0.01)) == NOT_THERE
-    assert not_known(said, ClassifiedText({}, live=half - 0.01, unseen=half)) is None
+    assert not_known(said, ClassifiedText({}, live=UNKNOWABLE)) == NotKnown(NOT_ONLINE)
+    assert not_known(said, ClassifiedText({}, unseen=UNKNOWABLE)) == NotKnown(NOT_THERE)
+    both = ClassifiedText({}, live=half - 0.01, unseen=half + 0.01)
+    assert not_known(said, both) == NotKnown(NOT_THERE)
+    assert not_known(said, replace(both, unseen=half)) is None
     assert not_known(said, ClassifiedText({})) is None
     assert not_known(said, None) is None
 
@@ -123,12 +125,23 @@ def test_only_to_what_is_probably_unknowable_there_is_a_reply() -> None:
 )
 def test_only_a_single_question_is_answered_without_the_model(text: str, single: bool) -> None:
     found = not_known(text, ClassifiedText({}, live=1.0))
-    assert found == (NOT_ONLINE if single else "")
+    assert found == NotKnown(NOT_ONLINE if single else "")
+    own = not_known(text, ClassifiedText({}, told=1.0))
+    assert own == (NotKnown(NOT_TOLD, about_user=True) if single else None)
+
+
+def test_what_probably_only_the_user_can_have_told_is_said_not_to_be_told_even_with_tools() -> None:
+    said, own = "What's my sister called?", NotKnown(NOT_TOLD, about_user=True)
+    assert not_known(said, ClassifiedText({}, told=TOLD)) == own
+    assert not_known(said, ClassifiedText({}, told=TOLD - 0.01)) is None
+    assert not_known(said, ClassifiedText({}, told=TOLD), tools=True) == own
+    unseen = ClassifiedText({}, unseen=UNKNOWABLE, told=1.0)
+    assert not_known(said, unseen) == NotKnown(NOT_THERE)
 
 
 def test_with_tools_the_reply_does_not_say_that_there_is_no_way_to_find_out() -> None:
     for found in (ClassifiedText({}, live=1.0), ClassifiedText({}, unseen=1.0)):
-        assert not_known("Any news?", found, tools=True) == WITH_TOOLS
+        assert not_known("Any news?", found, tools=True) == NotKnown(WITH_TOOLS)
     assert not_known("Any news?", ClassifiedText({}), tools=True) is None
 
 

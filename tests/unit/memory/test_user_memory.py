@@ -1,6 +1,7 @@
 """A user's memory on a real table and a real transcript, with an encoder of hashed words."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
 from assistant.events import MemoriesCounted, MemoriesRead, MemoryUsed, Notice
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.vector_maintenance import AT_ONCE
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
@@ -16,6 +18,20 @@ from tests.support.encoders import SteeredEncoder
 from tests.support.long_term import Home, exchange, recalled
 from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
+
+
+class Judge:
+    """Takes what mentions Max for an answer to everything, and records the questions."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def judge(self, question: str, memories: Sequence[str]) -> list[float]:
+        self.asked.append(question)
+        return [0.9 if "Max" in each else 0.01 for each in memories]
 
 
 async def test_a_memory_is_found_by_words_at_once_and_by_meaning_when_settled(
@@ -104,6 +120,27 @@ async def test_an_earlier_question_with_the_same_words_is_not_recalled(tmp_path:
         memory.remember(talk.id, exchange(talk, "My dog is called Max.", ""))
         await memory.settled()
         assert await recalled(memory, "What's my dog called?") == ["My dog is called Max."]
+
+
+async def test_what_is_found_for_a_question_is_judged_and_what_is_found_for_a_statement_is_not(
+    tmp_path: Path,
+) -> None:
+    home, talk = Home(tmp_path), Conversation.begin("ada")
+    question, judge = "What name has my dog?", Judge()
+    async with home.memory() as memory:
+        for text in ("My dog is called Max.", "My dog has chewed a shoe.", "My dog likes fetch."):
+            memory.remember(talk.id, exchange(talk, text, ""))
+        await memory.settled()
+        recollection = TurnRecall(memory, tuple, reranking=Reranking(judge, timeout_s=LEISURE_S))
+        await recollection.load()
+        asked = await recollection.recall(question, LEISURE_S)
+        assert [each.text for each in asked.memories if each.near] == ["My dog is called Max."]
+        assert asked.memories[0].answers == 0.9
+        assert len(asked.memories) == 3, "the others are known to have been found"
+        stated = await recollection.recall("I must walk my dog.", LEISURE_S)
+        assert [(each.answers, each.near) for each in stated.memories] == [(None, True)] * 3
+        assert judge.asked == [question]
+        recollection.close()
 
 
 async def test_with_a_slow_encoder_memories_are_found_by_words(tmp_path: Path) -> None:
