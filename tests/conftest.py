@@ -28,6 +28,7 @@ TORCH = frozenset(
         "tests/real/test_encoder.py",
         "tests/real/test_intents.py",
         "tests/real/test_mlx.py",
+        "tests/real/test_reranker.py",
         "tests/real/test_slots.py",
         "tests/real/test_train_encoder.py",
         "tests/real/test_train_intents.py",
