@@ -122,9 +122,8 @@ class SpeechIgnored(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandHeard(Event):
-    """The user has given a command to the assistant itself, or has answered a question of a skill.
-    It is not a turn, and it is not recorded. `text` contains the words. A reply, if there is one,
-    follows as `Remarked`."""
+    """The user has given a command to the assistant itself, or answered a question of a skill. This
+    is not a turn, and it is not recorded. The reply, if any, follows as `Remarked`."""
 
     text: str
 

@@ -353,3 +353,11 @@ class Reranker(Protocol):
         Raises:
             ModelFailed: the model is not loaded, or failed.
         """
+
+    def outdated(self, question: str, older: str, newer: str) -> float:
+        """Return the probability that, of two memories that answer the question, the newer one
+        makes the older one outdated. Takes a few milliseconds.
+
+        Raises:
+            ModelFailed: the model is not loaded, or failed.
+        """

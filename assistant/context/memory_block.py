@@ -120,7 +120,11 @@ def memory_block(
     """
     near, rivals = _newest_first([memory for memory in memories if memory.near])
     lines, left_out = _lines(near, rivals, now, question.exact, present)
-    left_out += [(memory, LeftOutReason.FAR) for memory in memories if not memory.near]
+    left_out += [
+        (each, LeftOutReason.SUPERSEDED if each.superseded_by else LeftOutReason.FAR)
+        for each in memories
+        if not each.near
+    ]
     if not question.past:
         superseded = [line.memory for line in lines if line.memory.superseded_by]
         left_out += [(memory, LeftOutReason.SUPERSEDED) for memory in superseded]

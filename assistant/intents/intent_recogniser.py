@@ -127,6 +127,10 @@ known ("What do you know about volcanoes?")."""
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
 back" then means the form, whereas it otherwise means what was said last."""
+ABOUT_USER = 0.5
+"""Minimum probability at which a question counts as asking about the user's life, so that it is
+judged which memories answer it. For other questions, memories may help without answering them: that
+the user is allergic to peanuts, if the question is whether a dish is healthy."""
 TOLD = 0.9
 """Minimum probability at which an utterance counts as asking for something that only the user can
 have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions do that
@@ -251,12 +255,12 @@ def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -
     """
     if found is None:
         return None
-    unknowable = found.unknowable >= UNKNOWABLE
-    if not unknowable and found.told < TOLD:
-        return None
     single = len(sentences(text, semicolons=True)) <= 1 and is_question(text)
+    unknowable = found.unknowable >= UNKNOWABLE
+    if single and found.told >= (TOLD if unknowable else ABOUT_USER):
+        return NotKnown(NOT_TOLD if found.told >= TOLD else "", about_user=True)
     if not unknowable:
-        return NotKnown(NOT_TOLD, about_user=True) if single else None
+        return None
     if not single:
         return NotKnown("")
     if tools:

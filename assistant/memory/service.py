@@ -143,7 +143,8 @@ class MemoryService:
             except ModelError:
                 encoder.close()
                 raise
-            memory = self._user_memory(user, lambda: table, encoder, _log, close_table=_keep_open)
+            # The service closes the table itself.
+            memory = self._user_memory(user, lambda: table, encoder, _log, lambda _: None)
             asyncio.run(memory.load(self.transcript))
             self._users[user] = memory
         return self._users[user]
@@ -391,11 +392,6 @@ class MemoryService:
                 f" {f'still found in {receipt.places}' if receipt.places else 'nothing found'}."
             )
         )
-
-
-def _keep_open(table: MemoryTable) -> None:
-    """Used instead of `MemoryTable.close`, because the service closes the table itself."""
-    del table
 
 
 def _log(event: Event) -> None:

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 from assistant.context import Conversation, Exchange, Summary
 from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard, WishTaken
-from assistant.language.dialogue_acts import is_question
-from assistant.memory.retrieval.question import Earlier
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.retrieval.question import Earlier, follows_up
 from assistant.memory.retrieval.question_vectors import FURTHEST
+from assistant.memory.retrieval.recap import parse_recap_question
 from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.results import RecalledForTurn, RecalledMemory
 from assistant.memory.retrieval.user_profile import is_wish_note
@@ -111,16 +112,22 @@ class TurnRecall:
         once."""
         self._memory.asking.ahead(words)
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """Return the memories relevant to `query` that were found within `deadline_s` seconds. If
-        it is a question, judging them takes a few milliseconds more."""
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
+        """Return the memories relevant to `query` that were found within `deadline_s` seconds.
+
+        Args:
+            about_user: whether `query` asks for something that only the user can have told. It is
+                then judged which memories answer it, which takes some milliseconds more.
+        """
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
         # Scores are lower if the search was by words only, and a little lower if it was brief.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
-        if is_question(query):
+        if about_user and _stands_alone(query, earlier):
             used = await self._reranking.ranked(query, used)
         return RecalledForTurn(used, recalled.missed, recalled.stand_in, recalled.brief)
 
@@ -135,6 +142,14 @@ class TurnRecall:
             self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):
             self._memory.asking.over(None)
+
+
+def _stands_alone(question: str, earlier: Collection[Earlier]) -> bool:
+    """Whether a question can be judged by its own words, and asks for something in particular.
+    Everything that a recap is made of answers it."""
+    if parse_recap_question(question, datetime.now().astimezone().date()) is not None:
+        return False
+    return not (earlier and follows_up(question, TextAnalyzer("en").content(question)))
 
 
 def _used(found: RecalledMemory, least: float) -> MemoryUsed:

@@ -32,9 +32,15 @@ class Recaller(Protocol):
         """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
         once."""
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
         """Return the memories relevant to `query` that were found within `deadline_s` seconds, best
-        first. The result also says whether the search was cut short."""
+        first. The result also says whether the search was cut short.
+
+        Args:
+            about_user: whether `query` asks for something that only the user can have told.
+        """
 
 
 class Recall(FrameProcessor):
@@ -76,10 +82,11 @@ class Recall(FrameProcessor):
 
     async def _recall(self, recaller: Recaller, answer: SpeculativeAnswer) -> None:
         found = RecalledForTurn(missed=True)
+        about_user = answer.not_known is not None and answer.not_known.about_user
         deadline_s = self._typed_deadline_s if answer.typed else self._deadline_s
         try:
             async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
-                found = await recaller.recall(answer.user_text, deadline_s)
+                found = await recaller.recall(answer.user_text, deadline_s, about_user=about_user)
         except TimeoutError:
             logger.warning("recall missed its deadline")
         except Exception:  # a failure of the memory must not stop the answer

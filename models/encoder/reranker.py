@@ -1,8 +1,10 @@
 """Judges which memories answer a question, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter, and a linear layer on top of it. It reads the question together with one memory at a
-time, as cross-encoders do. `scripts/train_reranker.py` trains the model.
+an adapter, and two linear layers on top of it. It reads the question together with one memory, as
+cross-encoders do, and the first layer judges whether the memory answers it. Or it reads the
+question with two memories, and the second layer judges whether the newer makes the older one
+outdated. `scripts/train_reranker.py` trains the model.
 """
 
 from collections.abc import Sequence
@@ -13,8 +15,8 @@ from models.encoder.onnx import first_line, open_prepared
 from models.encoder.packing import Layers, Limits, PackedModel, Shapes, read_layers, sigmoid
 
 RERANKER = "reranker.int8.onnx"
-MEMORY_LIMITS = Limits(text=32, item=48, at_once=83)
-"""Of a question, a memory and an input."""
+MEMORY_LIMITS = Limits(text=32, item=48, at_once=132)
+"""Of a question, a memory and an input, which has room for two memories."""
 PURPOSE = "ranking memories"
 
 
@@ -53,27 +55,40 @@ class OnnxReranker:
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
         """
+        return self._shares("answers", question, [[each] for each in memories])
+
+    def outdated(self, question: str, older: str, newer: str) -> float:
+        """Judge whether the newer memory makes the older one outdated, as `judge` does.
+
+        Raises:
+            ModelFailed: the model is not loaded, or onnxruntime failed.
+        """
+        [share] = self._shares("outdated", question, [[older, newer]])
+        return share
+
+    def _shares(self, layer: str, question: str, some: Sequence[Sequence[str]]) -> list[float]:
+        """Read the question with each group of memories; return the layer's probabilities."""
         if self._model is None:
             raise ModelFailed(f"The model for {PURPOSE} was used before it was loaded.")
         try:
             asked = self._model.encode(question, MEMORY_LIMITS.text).ids
-            return [_judged(self._model, asked, each) for each in memories]
+            return [_share(self._model, layer, asked, each) for each in some]
         except Exception as error:  # onnxruntime's errors have no common base
             told = f"The model for {PURPOSE} failed: {first_line(error)}."
             raise ModelFailed(told) from error
 
 
 def judging_shapes(dimensions: int) -> Shapes:
-    """Return the shape of the layer on top of an encoder whose token states have so many
-    dimensions. It reads the state of [CLS]."""
-    return {"answers": (1, dimensions)}
+    """Return the shapes of the layers on top of an encoder whose token states have so many
+    dimensions. They read the state of [CLS]."""
+    return {"answers": (1, dimensions), "outdated": (1, dimensions)}
 
 
 def read_judging_layers(adapter: Path, dimensions: int) -> Layers:
-    """Read the layer. Raises ModelCorrupt: it can't be read, or doesn't fit the encoder."""
+    """Read the layers. Raises ModelCorrupt: they can't be read, or don't fit the encoder."""
     return read_layers(adapter, PURPOSE, judging_shapes(dimensions))
 
 
-def _judged(model: PackedModel, asked: Sequence[int], memory: str) -> float:
-    [made] = model.inputs(asked, [memory], MEMORY_LIMITS)
-    return float(sigmoid(model.linear("answers", model.states(made)[0]))[0])
+def _share(model: PackedModel, layer: str, asked: Sequence[int], memories: Sequence[str]) -> float:
+    [made] = model.inputs(asked, memories, MEMORY_LIMITS)
+    return float(sigmoid(model.linear(layer, model.states(made)[0]))[0])

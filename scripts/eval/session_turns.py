@@ -151,9 +151,11 @@ class Session:
         parts = self._parts
         await self._dialogue.cache.cool()
         memories: Sequence[MemoryUsed] = ()
-        if self._recall is not None:
-            memories = (await self._recall.recall(said, RECALL_S)).memories
         not_known = parts.cannot_know(said)
+        about_user = not_known is not None and not_known.about_user
+        if self._recall is not None:
+            found = await self._recall.recall(said, RECALL_S, about_user=about_user)
+            memories = found.memories
         prompt = self._window.prompt(said, memories, parts.reads_per_s, not_known=not_known)
         if prompt.reply:
             self._pending = 0.0

@@ -165,8 +165,8 @@ def trained(plan: Plan) -> dict[str, Any]:
     labelled = read_labelled(located(TRAINING))
     lessons = [*spread(labelled, plan.limit or len(labelled)), *read_talk(plan.talk)]
     asked = spread(read_questions(), plan.limit or plan.questions)
-    dev = read_labelled(located(EVALUATION), PARTS[0])
-    dev = spread(dev, plan.limit or len(dev))
+    every = read_labelled(located(EVALUATION), PARTS[0])
+    dev = spread(every, plan.limit or len(every))
     store = ModelStore(models_cache(), catalogue.read())
     in_use = store.catalogue.get(plan.encoder).intents
     adapter = plan.adapter or (in_use.path if in_use else None)

@@ -1,5 +1,5 @@
-"""Trains a low-rank adapter of an encoder, and a layer on top of it, that judge whether a memory
-answers a question."""
+"""Trains a low-rank adapter of an encoder, and layers on top of it, that judge whether a memory
+answers a question, and whether a newer one makes it outdated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,10 +28,12 @@ from scripts.train.reranking_lessons import (
     Lesson,
     Person,
     Statements,
+    Succession,
     Vectors,
     person_lessons,
     read_people,
     read_statements,
+    successions,
 )
 
 RANKING = 0.3
@@ -80,10 +82,11 @@ class Judge(PackedReader):
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
         super().__init__(folder, rank, device, judging_shapes, half=half)
 
-    def forward(self, batch: Sequence[Input]) -> Tensor:
-        """The logits of whether each memory answers its question, shape (inputs,)."""
+    def forward(self, batch: Sequence[Input], layer: str) -> Tensor:
+        """The logits of a layer for each input, shape (inputs,): `answers` of a question and a
+        memory, `outdated` of a question, an older memory and a newer one."""
         x, _ = self.states(batch)
-        found: Tensor = self.layers["answers"](x[:, 0])[:, 0]
+        found: Tensor = self.layers[layer](x[:, 0])[:, 0]
         return found
 
 
@@ -103,7 +106,7 @@ def loss_of(model: Judge, batch: Sequence[Sequence[Sample]]) -> Tensor:
         batch: the samples of each lesson.
     """
     every = [each for lesson in batch for each in lesson]
-    found = model([each.made for each in every])
+    found = model([each.made for each in every], "answers")
     wanted = torch.tensor([float(each.answers) for each in every]).to(found.device)
     loss = functional.binary_cross_entropy_with_logits(found, wanted)
     sizes = [len(lesson) for lesson in batch]
@@ -113,6 +116,18 @@ def loss_of(model: Judge, batch: Sequence[Sequence[Sample]]) -> Tensor:
         if right.any()
     ]
     return loss + RANKING * torch.stack(ranked).mean() if ranked else loss
+
+
+def outdated_loss(model: Judge, tokenizer: Any, batch: Sequence[Succession]) -> Tensor:
+    """The cross entropy of judging whether the newer memories make the older ones outdated."""
+    wanted = torch.tensor([float(each.outdated) for each in batch]).to(model.device)
+    found = model([succession_input(each, tokenizer) for each in batch], "outdated")
+    return functional.binary_cross_entropy_with_logits(found, wanted)
+
+
+def succession_input(each: Succession, tokenizer: Any) -> Input:
+    asked = tokenizer(each.question, add_special_tokens=False)["input_ids"]
+    return packed(tokenizer, asked, [each.older, each.newer], MEMORY_LIMITS)
 
 
 def train(
@@ -126,9 +141,13 @@ def train(
         model.train()
         lessons = [*person_lessons(people, chance), *statements.lessons(plan.statements, chance)]
         chance.shuffle(lessons)
-        for first in range(0, len(lessons), plan.batch):
-            batch = lessons[first : first + plan.batch]
-            optimiser.step(loss_of(model, [samples(each, tokenizer) for each in batch]))
+        followed = [*successions(people, chance)]
+        chance.shuffle(followed)
+        steps = -(-len(lessons) // plan.batch)
+        for step in range(steps):
+            loss = loss_of(model, [samples(each, tokenizer) for each in lessons[step::steps]])
+            loss = loss + outdated_loss(model, tokenizer, followed[step::steps])
+            optimiser.step(loss)
 
 
 @torch.no_grad()
@@ -141,6 +160,8 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
             likelier than that to one that nothing answers (AUC).
         caught_at_0.95 and so on: the share of the latter that are recognised if this share of the
             former is kept.
+        outdated: the probability that an answer that a newer one makes outdated seems more so than
+            another (AUC).
         first_1, first_3: the share of the former whose facts are all among the first so many
             memories; with `encoder_`, as the encoder ranks them.
     """
@@ -151,7 +172,8 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
         for asked, cosines in zip(person.asked, person.cosines, strict=True):
             nearest = np.argsort(-cosines)[:RECALLED].tolist()
             lesson = person.lesson(asked, nearest, asked.question)
-            found = model([each.made for each in samples(lesson, tokenizer)]).sigmoid().tolist()
+            made = [each.made for each in samples(lesson, tokenizer)]
+            found = model(made, "answers").sigmoid().tolist()
             answers = dict(zip(nearest, found, strict=True))
             likeliest[bool(asked.about)].append(max(found))
             if asked.about:
@@ -166,8 +188,17 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
     for kept in KEPT:
         caught = untold < np.quantile(told, 1 - kept) if len(told) else np.array([])
         figures[f"caught_at_{kept}"] = float(caught.mean()) if len(caught) else 0.0
+    figures["outdated"] = _outdated(model, tokenizer, people)
     figures |= {name: float(np.mean(each)) for name, each in ranked.items()}
     return {name: round(each, 3) for name, each in figures.items()}
+
+
+def _outdated(model: Judge, tokenizer: Any, people: Sequence[Person]) -> float:
+    likely: dict[bool, list[float]] = {True: [], False: []}
+    for each in successions(people, Random(0)):
+        share = model([succession_input(each, tokenizer)], "outdated").sigmoid()
+        likely[each.outdated].append(float(share))
+    return auc(np.array(likely[False]), np.array(likely[True]))
 
 
 def auc(lower: Vectors, higher: Vectors) -> float:

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -27,6 +28,8 @@ NOISE = 0.06
 """Standard deviation of what is added to the cosines that choose a person's other memories."""
 MISSED = 0.6
 """How often an utterance is learnt with a question that it misses, if there is one."""
+SIMILAR = 4
+"""Number of later statements, nearest to the question, from which a counterexample is chosen."""
 BESIDE = 1
 """Number of utterances made to be mistaken for another one, among the others in its lesson."""
 SAME, SAME_QUESTION, APART = 0.75, 0.55, 0.1
@@ -48,6 +51,17 @@ class Lesson:
     question: str
     memories: tuple[str, ...]
     answers: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """A question with two memories, the older one first, and whether the newer one makes the older
+    one outdated."""
+
+    question: str
+    older: str
+    newer: str
+    outdated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +128,33 @@ def person_lessons(people: Sequence[Person], chance: Random) -> Iterator[Lesson]
             others = [each for each in order if each not in asked.about]
             chosen = [*answers, *others[: OTHERS if answers else OTHERS + 1]]
             yield person.lesson(asked, chosen, _varied(asked.question, chance))
+
+
+def successions(people: Sequence[Person], chance: Random) -> Iterator[Succession]:
+    """Yield pairs of each person's statements for each question."""
+    for person in people:
+        for asked, cosines in zip(person.asked, person.cosines, strict=True):
+            for older, newer, outdated in _pairs(asked, cosines, chance):
+                question = _varied(asked.question, chance)
+                yield Succession(question, person.said[older], person.said[newer], outdated)
+
+
+def _pairs(asked: Asked, cosines: Vectors, chance: Random) -> Iterator[tuple[int, int, bool]]:
+    """Yield pairs of statements, and whether the second makes the first one outdated: what was said
+    before something changed, with what was said after it; and, as counterexamples, two statements
+    that are both needed, a statement and a later one about something similar, and a change as if it
+    had come first."""
+    facts, before = sorted(asked.facts), sorted(asked.outdated)
+    for old in before:
+        yield from ((old, new, True) for new in facts[-1:] if new > old)
+    yield from ((old, new, True) for old, new in pairwise(before))
+    yield from ((older, newer, False) for older, newer in pairwise(facts))
+    yield from ((new, old, False) for new in facts[-1:] for old in before[:1])
+    nearest = [each for each in np.argsort(-cosines).tolist() if each not in asked.about]
+    for fact in facts[:1]:
+        later = [each for each in nearest if each > fact][:SIMILAR]
+        if later:
+            yield fact, chance.choice(later), False
 
 
 class Statements:

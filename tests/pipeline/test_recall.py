@@ -1,6 +1,7 @@
 """Recall during a turn: it uses the words so far, runs once per prompt, and delays no answer."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ from assistant.memory.transcript import recall_log
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.recall_log import LoggedMemory
 from assistant.memory.turn_recall import TurnRecall
+from models.interfaces import ClassifiedText
 from tests.support.encoders import Held
 from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, sound
 from tests.support.memories import memory
@@ -48,7 +50,9 @@ class ScriptedRecaller:
     def ahead(self, words: str) -> None:
         self.words.append(f"so far: {words}")
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
         self.deadlines.append(deadline_s)
         self.words.append(query)
         return self.found
@@ -58,7 +62,9 @@ class NeverBack(ScriptedRecaller):
     def ahead(self, words: str) -> None:
         raise RuntimeError("a failing recaller must not prevent an answer")
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
         await asyncio.sleep(30)
         return self.found
 
@@ -66,7 +72,9 @@ class NeverBack(ScriptedRecaller):
 class HeldUp(ScriptedRecaller):
     """Blocks the whole program past the deadline, as when another program has the processor."""
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
         time.sleep(deadline_s + 0.02)
         await asyncio.sleep(0.001)
         return self.found
@@ -197,12 +205,28 @@ async def test_only_words_of_turns_are_stored_and_not_everything_recognised(
 class SlowJudge:
     """Takes far longer to judge memories than a turn can wait, and would then drop them all."""
 
+    def __init__(self) -> None:
+        self.may_go_on = threading.Event()
+
     def load(self) -> None:
         """Nothing to load."""
 
     def judge(self, question: str, memories: Sequence[str]) -> list[float]:
-        time.sleep(3600)
+        self.may_go_on.wait()
         return [0.0] * len(memories)
+
+    def outdated(self, question: str, older: str, newer: str) -> float:
+        raise AssertionError("there is only one memory")
+
+
+class AboutTheUser:
+    """Takes everything for a question about the user's life."""
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def classify(self, text: str) -> ClassifiedText:
+        return ClassifiedText({}, told=0.99)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +237,8 @@ async def test_what_is_not_judged_in_time_is_used_even_if_the_search_took_until_
     tmp_path: Path, question: str, missed: bool
 ) -> None:
     fact = "My dog is called Max."
-    remembering = Remembering(tmp_path, Reranking(SlowJudge()))
+    judge = SlowJudge()
+    remembering = Remembering(tmp_path, Reranking(judge))
     await remembering.load(fact)
     async with session(
         ScriptedStt(question),
@@ -222,9 +247,11 @@ async def test_what_is_not_judged_in_time_is_used_even_if_the_search_took_until_
         tmp_path,
         settings={"memory": {"deadline_ms": 30}},
         recaller=remembering.recollection,
+        classifier=AboutTheUser(),
     ) as talk:
         await talk.to_the_end()
         remembering.model.may_go_on.set()
+        judge.may_go_on.set()
         [turn] = talk.turns
         assert turn.assistant == "Max."
         assert [each.text for each in turn.memories] == [fact]

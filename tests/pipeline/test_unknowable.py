@@ -48,7 +48,9 @@ class Noted:
     def ahead(self, words: str) -> None:
         """Nothing to prepare."""
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
         return RecalledForTurn((self._note,))
 
 

@@ -19,6 +19,7 @@ from scripts.train.reranking_lessons import (
     Vectors,
     person_lessons,
     read_people,
+    successions,
 )
 from scripts.train.training_data import Told
 
@@ -53,6 +54,20 @@ def test_a_persons_answers_old_and_new_stand_beside_what_is_near() -> None:
         others |= {*numbers} - {3, 7, 12}
     assert OTHERS < len(others) < 14, "rather the nearer ones than any"
     assert min(others) > 7
+
+
+def test_only_what_comes_after_a_change_makes_outdated_what_was_before() -> None:
+    both = Asked("two", "When and where?", frozenset({5, 9}), frozenset())
+    found = [
+        (SAID.index(each.older), SAID.index(each.newer), each.outdated)
+        for each in successions([person(DENTIST, both, NEVER)], Random(1))
+    ]
+    assert {(3, 12, True), (7, 12, True), (3, 7, True)} == {each for each in found if each[2]}
+    others = {each for each in found if not each[2]}
+    assert {(5, 9, False), (12, 3, False)} < others
+    assert len(found) == 3 + 2 + 2
+    for older, newer, _ in others - {(12, 3, False)}:
+        assert older < newer
 
 
 def test_what_was_never_told_is_answered_by_nothing() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 from assistant.errors import ModelError
 from assistant.events import MemoryUsed
@@ -22,6 +23,13 @@ ANSWERS = 0.1
 """Minimum probability that a memory answers the question, for it to be worth its tokens. Of 160
 questions that something answers, 4 were left without a memory by it, and of 40 that nothing
 answers, 31 (`scripts/eval_answers.py`)."""
+LIKELY = 0.3
+"""Minimum probability that a memory answers the question, for it to make others outdated or to be
+outdated itself."""
+RIVALS = 4
+"""Maximum number of answers that are compared with each other."""
+OUTDATED = 0.5
+"""Minimum probability that a newer answer makes an older one outdated."""
 SCORE_WEIGHT = 3.0
 """By how much a score of 1 raises the log-odds that a memory answers the question."""
 TINY = 1e-6
@@ -58,7 +66,8 @@ class Reranking:
 
     async def ranked(self, question: str, memories: Sequence[MemoryUsed]) -> tuple[MemoryUsed, ...]:
         """Return the memories, those that answer the question first; the others are no longer
-        near. Memories that correct the conversation stay near in any case.
+        near. Memories that correct the conversation stay near in any case. Answers that a newer one
+        makes outdated count as superseded by it.
 
         Args:
             memories: best first. If there are very many, the last ones are not judged, and stay
@@ -67,25 +76,50 @@ class Reranking:
         if not self._ready or self._reranker is None or not memories:
             return tuple(memories)
         judged, rest = memories[:MOST], memories[MOST:]
-        judge = partial(self._reranker.judge, question, [each.text for each in judged])
+        judge = partial(_ranked, self._reranker, question, judged)
         try:
             async with asyncio.timeout(self._timeout_s):
-                shares = await asyncio.get_running_loop().run_in_executor(self._thread, judge)
+                ranked = await asyncio.get_running_loop().run_in_executor(self._thread, judge)
         except TimeoutError:
             logger.info("judging memories took too long")
             return tuple(memories)
         except ModelError as error:
             logger.warning("memories could not be judged: %s", error)
             return tuple(memories)
-        ranked = sorted(zip(judged, shares, strict=True), key=_rank, reverse=True)
-        return (*(_told(*each) for each in ranked), *(replace(each, near=False) for each in rest))
+        return (*ranked, *(replace(each, near=False) for each in rest))
 
 
-def _rank(judged: tuple[MemoryUsed, float]) -> float:
-    memory, share = judged
+def _ranked(reranker: Reranker, question: str, memories: Sequence[MemoryUsed]) -> list[MemoryUsed]:
+    """Judge the memories, and put those first that answer the question. Blocking."""
+    shares = reranker.judge(question, [each.text for each in memories])
+    told = [
+        replace(each, answers=share, near=share >= ANSWERS or each.corrects)
+        for each, share in zip(memories, shares, strict=True)
+    ]
+    told.sort(key=_rank, reverse=True)
+    likely = [each for each in told if (each.answers or 0.0) >= LIKELY and not each.superseded_by]
+    newest = _newest_answers(reranker, question, likely[:RIVALS])
+    return [
+        replace(each, superseded_by=newest[each.id], near=each.corrects)
+        if each.id in newest
+        else each
+        for each in told
+    ]
+
+
+def _newest_answers(
+    reranker: Reranker, question: str, answers: Sequence[MemoryUsed]
+) -> dict[str, str]:
+    """Return, for each answer that is outdated, the id of the newest one that makes it so."""
+    newer_by: dict[str, str] = {}
+    by_time = sorted(answers, key=lambda each: each.said.timestamp() if each.said else 0.0)
+    for older, newer in combinations(by_time, 2):
+        if reranker.outdated(question, older.text, newer.text) >= OUTDATED:
+            newer_by[older.id] = newer.id
+    return newer_by
+
+
+def _rank(judged: MemoryUsed) -> float:
+    share = judged.answers or 0.0
     odds = (share + TINY) / (1 - share + TINY)
-    return math.log(odds) + SCORE_WEIGHT * memory.score
-
-
-def _told(memory: MemoryUsed, share: float) -> MemoryUsed:
-    return replace(memory, answers=share, near=share >= ANSWERS or memory.corrects)
+    return math.log(odds) + SCORE_WEIGHT * judged.score

@@ -91,8 +91,10 @@ class _Noting(TurnRecall):
         super().__init__(memory, short_term.shown, least_score=least_score)
         self._noted = found
 
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        found = await super().recall(query, deadline_s)
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
+        found = await super().recall(query, deadline_s, about_user=about_user)
         self._noted.append(
             (sum(each.near for each in found.memories), found.missed, found.stand_in)
         )

@@ -2,6 +2,7 @@
 fixed reply is given."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -267,7 +268,7 @@ def test_what_may_be_told_is_left_to_the_model_without_a_hint(words: str) -> Non
     form = "Form: the family. Sister: Anna Kent"
     for conversation, state in ((told, ""), (elsewhere, form), (summed, "")):
         window = window_of()
-        window.state = lambda state=state: state
+        window.state = partial(str, state)
         prompt = window.build(conversation, words, memories=[FAR], not_known=OWN)
         check_prompt(prompt)
         assert prompt.reply == ""

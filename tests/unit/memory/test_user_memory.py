@@ -33,6 +33,9 @@ class Judge:
         self.asked.append(question)
         return [0.9 if "Max" in each else 0.01 for each in memories]
 
+    def outdated(self, question: str, older: str, newer: str) -> float:
+        raise AssertionError("there is only one answer")
+
 
 async def test_a_memory_is_found_by_words_at_once_and_by_meaning_when_settled(
     tmp_path: Path,
@@ -122,7 +125,7 @@ async def test_an_earlier_question_with_the_same_words_is_not_recalled(tmp_path:
         assert await recalled(memory, "What's my dog called?") == ["My dog is called Max."]
 
 
-async def test_what_is_found_for_a_question_is_judged_and_what_is_found_for_a_statement_is_not(
+async def test_only_what_is_found_for_a_particular_question_about_the_user_is_judged(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -133,12 +136,16 @@ async def test_what_is_found_for_a_question_is_judged_and_what_is_found_for_a_st
         await memory.settled()
         recollection = TurnRecall(memory, tuple, reranking=Reranking(judge, timeout_s=LEISURE_S))
         await recollection.load()
-        asked = await recollection.recall(question, LEISURE_S)
+        asked = await recollection.recall(question, LEISURE_S, about_user=True)
         assert [each.text for each in asked.memories if each.near] == ["My dog is called Max."]
         assert asked.memories[0].answers == 0.9
         assert len(asked.memories) == 3, "the others are known to have been found"
-        stated = await recollection.recall("I must walk my dog.", LEISURE_S)
-        assert [(each.answers, each.near) for each in stated.memories] == [(None, True)] * 3
+        for other, about_user in (
+            ("What does my dog need in winter?", False),
+            ("What have I told you about my dog?", True),
+        ):
+            found = await recollection.recall(other, LEISURE_S, about_user=about_user)
+            assert [(each.answers, each.near) for each in found.memories] == [(None, True)] * 3
         assert judge.asked == [question]
         recollection.close()
 

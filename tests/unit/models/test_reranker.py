@@ -1,5 +1,7 @@
 """Judging memories: what the layers read, which memories fit, and damaged models."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import Mock, patch
 
@@ -52,16 +54,22 @@ class Session:
         return [np.sin(rows, dtype=np.float32)[None]]
 
 
-def judge(
-    folder: Path, question: str, memories: list[str], session: object | None = None
-) -> list[float]:
+@contextmanager
+def opened(folder: Path, session: object) -> Iterator[OnnxReranker]:
     words = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     found = read_judging_layers(adapter(folder, layers()), WIDTH)
     reranker = OnnxReranker(folder, folder)
-    model = PackedModel(tokenizer, session or Session(), found)
+    model = PackedModel(tokenizer, session, found)
     with patch.object(reranker, "_model", model):
+        yield reranker
+
+
+def judge(
+    folder: Path, question: str, memories: list[str], session: object | None = None
+) -> list[float]:
+    with opened(folder, session or Session()) as reranker:
         return reranker.judge(question, memories)
 
 
@@ -78,6 +86,21 @@ def test_each_memory_is_read_with_the_question_alone(tmp_path: Path) -> None:
         first = Session().run(None, {"input_ids": np.array([ids])})[0][0, 0]
         [wanted] = sigmoid(tensors["answers.weight"] @ first + tensors["answers.bias"])
         assert share == pytest.approx(float(wanted), abs=1e-6)
+
+
+def test_whether_a_newer_memory_makes_an_older_one_outdated_is_read_from_both(
+    tmp_path: Path,
+) -> None:
+    session = Session()
+    with opened(tmp_path, session) as reranker:
+        share = reranker.outdated("when dentist", "dentist tuesday", "dentist friday")
+    [ids] = session.ids
+    made = "[CLS] when dentist [SEP] dentist tuesday [SEP] dentist friday [SEP]"
+    assert " ".join(WORDS[each] for each in ids) == made
+    first = Session().run(None, {"input_ids": np.array([ids])})[0][0, 0]
+    tensors = layers()
+    [wanted] = sigmoid(tensors["outdated.weight"] @ first + tensors["outdated.bias"])
+    assert share == pytest.approx(float(wanted), abs=1e-6)
 
 
 def test_without_memories_nothing_is_judged(tmp_path: Path) -> None:

@@ -36,11 +36,9 @@ def timer(here: Bench, seconds: float, name: str = "") -> str:
 
 
 def alarm(here: Bench, local: str, repeat: Repeat | None = None) -> str:
-    content: dict[str, Any] = {"name": "", "local": local}
-    if repeat is not None:
-        since = microseconds(here.set_by_hand.now)
-        content |= {"repeat": repeat.as_json(), "since": since}
-    return here.store.add(EntryKind.ALARM, [content])[0].id
+    since = microseconds(here.set_by_hand.now)
+    more = {} if repeat is None else {"repeat": repeat.as_json(), "since": since}
+    return here.store.add(EntryKind.ALARM, [{"name": "", "local": local, **more}])[0].id
 
 
 def reminder(here: Bench, words: str, local: str) -> str:
@@ -348,10 +346,7 @@ async def test_the_watch_reports_an_error_once_and_goes_on(
     ],
 )
 async def test_an_unreadable_entry_silences_nothing_else_and_is_logged_once(
-    here: Bench,
-    kind: EntryKind,
-    content: dict[str, Any],
-    caplog: pytest.LogCaptureFixture,
+    here: Bench, kind: EntryKind, content: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     here.store.add(kind, [content])
     timer(here, 60, "pasta")

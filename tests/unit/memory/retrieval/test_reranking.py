@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
 
 import pytest
 import pytest_asyncio
@@ -21,6 +22,7 @@ class Judge:
         self.asked: list[tuple[str, list[str]]] = []
         self.missing = False
         self.waits: threading.Event | None = None
+        self.outdating: set[tuple[str, str]] = set()
 
     def load(self) -> None:
         if self.missing:
@@ -33,6 +35,9 @@ class Judge:
             raise ModelFailed("The model failed.")
         self.asked.append((question, list(memories)))
         return [self.shares[each] for each in memories]
+
+    def outdated(self, question: str, older: str, newer: str) -> float:
+        return 0.9 if (older, newer) in self.outdating else 0.1
 
 
 def found(*scores: tuple[str, float]) -> tuple[MemoryUsed, ...]:
@@ -59,7 +64,7 @@ async def test_what_answers_comes_first_and_only_that_is_near(reranking: Make) -
     judge = Judge(cat=0.02, max=0.95, walk=ANSWERS)
     by = reranking(judge, timeout_s=30)
     await by.load()
-    ranked = await by.ranked(QUESTION, found(("cat", 1.4), ("max", 0.8), ("walk", 0.7)))
+    ranked = await by.ranked(QUESTION, found(("cat", 0.9), ("max", 0.8), ("walk", 0.7)))
     assert [(each.id, each.answers, each.near) for each in ranked] == [
         ("max", 0.95, True),
         ("walk", ANSWERS, True),
@@ -79,6 +84,28 @@ async def test_of_two_equal_answers_the_one_with_the_better_score_comes_first(
     assert [each.id for each in ranked] == ["sure", "two", "one", "never"]
 
 
+async def test_of_answers_that_outdate_each_other_only_the_newest_is_near(reranking: Make) -> None:
+    days = {"monday": 1, "tuesday": 2, "friday": 3, "where": 4}
+    judge = Judge(monday=0.9, tuesday=0.95, friday=0.5, where=0.8)
+    judge.outdating = {("monday", "tuesday"), ("monday", "friday"), ("tuesday", "friday")}
+    by = reranking(judge, timeout_s=30)
+    await by.load()
+    ranked = await by.ranked(
+        QUESTION,
+        [
+            MemoryUsed(text, text, 1.0, said=datetime(2026, 11, day, tzinfo=UTC))
+            for text, day in days.items()
+        ],
+    )
+    assert {each.id: each.superseded_by for each in ranked} == {
+        "monday": "friday",
+        "tuesday": "friday",
+        "friday": None,
+        "where": None,
+    }
+    assert {each.id for each in ranked if each.near} == {"friday", "where"}
+
+
 async def test_a_correction_stays_near(reranking: Make) -> None:
     by = reranking(Judge(no=0.0), timeout_s=30)
     await by.load()
@@ -88,7 +115,7 @@ async def test_a_correction_stays_near(reranking: Make) -> None:
 
 async def test_the_last_of_very_many_are_not_judged_and_stay_behind(reranking: Make) -> None:
     names = [f"m{number}" for number in range(MOST + 2)]
-    by = reranking(Judge(**dict.fromkeys(names, 0.1)), timeout_s=30)
+    by = reranking(Judge(**dict.fromkeys(names, 0.05)), timeout_s=30)
     await by.load()
     ranked = await by.ranked(QUESTION, found(*((name, 1.0) for name in names)))
     assert [each.id for each in ranked] == names
