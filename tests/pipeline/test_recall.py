@@ -1,7 +1,6 @@
 """Recall during a turn: it uses the words so far, runs once per prompt, and delays no answer."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -205,14 +204,11 @@ async def test_only_words_of_turns_are_stored_and_not_everything_recognised(
 class SlowJudge:
     """Takes far longer to judge memories than a turn can wait, and would then drop them all."""
 
-    def __init__(self) -> None:
-        self.may_go_on = threading.Event()
-
     def load(self) -> None:
         """Nothing to load."""
 
     def judge(self, question: str, memories: Sequence[str]) -> list[float]:
-        self.may_go_on.wait()
+        time.sleep(3600)  # which is simulated
         return [0.0] * len(memories)
 
     def outdated(self, question: str, older: str, newer: str) -> float:
@@ -237,8 +233,7 @@ async def test_what_is_not_judged_in_time_is_used_even_if_the_search_took_until_
     tmp_path: Path, question: str, missed: bool
 ) -> None:
     fact = "My dog is called Max."
-    judge = SlowJudge()
-    remembering = Remembering(tmp_path, Reranking(judge))
+    remembering = Remembering(tmp_path, Reranking(SlowJudge()))
     await remembering.load(fact)
     async with session(
         ScriptedStt(question),
@@ -251,7 +246,6 @@ async def test_what_is_not_judged_in_time_is_used_even_if_the_search_took_until_
     ) as talk:
         await talk.to_the_end()
         remembering.model.may_go_on.set()
-        judge.may_go_on.set()
         [turn] = talk.turns
         assert turn.assistant == "Max."
         assert [each.text for each in turn.memories] == [fact]

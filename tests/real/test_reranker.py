@@ -10,13 +10,13 @@ import pytest
 
 from assistant.compose.engines import build_reranker
 from assistant.errors import ModelCorrupt, ModelMissing
-from assistant.memory.retrieval.reranking import ANSWERS
+from assistant.memory.retrieval.reranking import ANSWERS, OUTDATED
 from assistant.settings import Persona, Settings
 from models.download.cache import ModelStore
 from models.encoder.reranker import RERANKER, OnnxReranker
 from models.encoder.weights import WEIGHTS
 from models.selection import select_models
-from scripts.train.reranking_lessons import Vectors, person_lessons, read_people
+from scripts.train.reranking_lessons import Vectors, person_lessons, read_people, successions
 
 pytestmark = [
     pytest.mark.real,
@@ -56,20 +56,25 @@ def test_probabilities_are_near_those_of_the_trained_model(
     import torch
     from transformers import AutoTokenizer
 
-    from scripts.train.reranker import Judge, samples
+    from scripts.train.reranker import Judge, samples, succession_input
 
     rank = 32  # of the shipped adapter
     model = Judge(str(folder), rank, "cpu", half=False)
     model.resume(adapter)
     model.eval()
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    people, chance = read_people(all_alike, 12), Random(1)
     theirs: list[float] = []
     ours: list[float] = []
-    for lesson in list(person_lessons(read_people(all_alike, 12), Random(1)))[::step]:
-        with torch.no_grad():
-            found = model([each.made for each in samples(lesson, tokenizer)])
-        theirs += found.sigmoid().tolist()
-        ours += reranker.judge(lesson.question, lesson.memories)
+    with torch.no_grad():
+        for lesson in list(person_lessons(people, chance))[::step]:
+            found = model([each.made for each in samples(lesson, tokenizer)], "answers")
+            theirs += found.sigmoid().tolist()
+            ours += reranker.judge(lesson.question, lesson.memories)
+        for each in list(successions(people, chance))[::step]:
+            share = model([succession_input(each, tokenizer)], "outdated").sigmoid()
+            theirs.append(float(share))
+            ours.append(reranker.outdated(each.question, each.older, each.newer))
     distances = np.abs(np.subtract(theirs, ours))
     assert distances.mean() < 0.02
     assert np.quantile(distances, 0.95) < 0.08
@@ -115,12 +120,33 @@ def test_a_plain_question_finds_its_answers_even_an_outdated_one(
 
 
 @pytest.mark.parametrize(
+    ("question", "older", "newer", "outdated"),
+    [
+        ("When is my dentist appointment?", MEMORIES[1], MEMORIES[4], True),
+        ("Where do I work?", "I work at the bakery.", "I've started at the library now.", True),
+        (
+            "What are my children called?",
+            "My son is Ben.",
+            "My daughter Lucy starts school.",
+            False,
+        ),
+        ("What do I have on Friday?", MEMORIES[1], "On Friday we're at the theatre.", False),
+    ],
+)
+def test_a_newer_answer_makes_an_older_one_outdated_only_if_it_replaces_it(
+    reranker: OnnxReranker, question: str, older: str, newer: str, outdated: bool
+) -> None:
+    assert (reranker.outdated(question, older, newer) >= OUTDATED) is outdated
+
+
+@pytest.mark.parametrize(
     "text", ["", "\0", "a\0b", "\ud800 at three", "é" * 100_000, "word " * 9999, "🙂"]
 )
 def test_unusual_text_is_judged(reranker: OnnxReranker, text: str) -> None:
     shares = reranker.judge(text, [text, *MEMORIES, text])
     assert len(shares) == len(MEMORIES) + 2
     assert all(0 <= each <= 1 for each in shares)
+    assert 0 <= reranker.outdated(text, text, MEMORIES[0]) <= 1
     [alone, *_] = reranker.judge("Who has my spare key?", [MEMORIES[7], text])
     assert alone == pytest.approx(reranker.judge("Who has my spare key?", MEMORIES)[7], abs=1e-3)
 

@@ -11,6 +11,7 @@ from assistant.errors import ModelFailed, ModelMissing
 from assistant.intents import intent_recogniser
 from assistant.intents.command import ABOUT_OPEN, DELETING, Command, CommandKind, Intent
 from assistant.intents.intent_recogniser import (
+    ABOUT_USER,
     THRESHOLDS,
     TOLD,
     UNKNOWABLE,
@@ -133,10 +134,14 @@ def test_only_a_single_question_is_answered_without_the_model(text: str, single:
 def test_what_probably_only_the_user_can_have_told_is_said_not_to_be_told_even_with_tools() -> None:
     said, own = "What's my sister called?", NotKnown(NOT_TOLD, about_user=True)
     assert not_known(said, ClassifiedText({}, told=TOLD)) == own
-    assert not_known(said, ClassifiedText({}, told=TOLD - 0.01)) is None
+    unsure = NotKnown("", about_user=True)
+    assert not_known(said, ClassifiedText({}, told=TOLD - 0.01)) == unsure
+    assert not_known(said, ClassifiedText({}, told=ABOUT_USER)) == unsure
+    assert not_known(said, ClassifiedText({}, told=ABOUT_USER - 0.01)) is None
     assert not_known(said, ClassifiedText({}, told=TOLD), tools=True) == own
-    unseen = ClassifiedText({}, unseen=UNKNOWABLE, told=1.0)
-    assert not_known(said, unseen) == NotKnown(NOT_THERE)
+    unseen = ClassifiedText({}, unseen=UNKNOWABLE, told=TOLD)
+    assert not_known(said, unseen) == own
+    assert not_known(said, replace(unseen, told=TOLD - 0.01)) == NotKnown(NOT_THERE)
 
 
 def test_with_tools_the_reply_does_not_say_that_there_is_no_way_to_find_out() -> None:

@@ -142,7 +142,7 @@ async def test_only_what_is_found_for_a_particular_question_about_the_user_is_ju
         assert len(asked.memories) == 3, "the others are known to have been found"
         for other, about_user in (
             ("What does my dog need in winter?", False),
-            ("What have I told you about my dog?", True),
+            ("What have I told you today?", True),
         ):
             found = await recollection.recall(other, LEISURE_S, about_user=about_user)
             assert [(each.answers, each.near) for each in found.memories] == [(None, True)] * 3
