@@ -7,7 +7,7 @@ that it can't know where they are says so, although the sentence is in its promp
 import re
 from collections.abc import Iterable, Iterator
 
-from assistant.language.dialogue_acts import GOES_ON, is_question
+from assistant.language.dialogue_acts import GOES_ON, POINTS_BACK, is_question
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
@@ -36,12 +36,20 @@ _DENIED = re.compile(
 
 
 def may_be_told(
-    words: str, said: Iterable[str], answers: Iterable[str] = (), summary: str = ""
+    words: str,
+    said: Iterable[str],
+    answers: Iterable[str] = (),
+    summary: str = "",
+    *,
+    about_user: bool = False,
 ) -> bool:
     """Return whether a statement shares a word with the question in `words`, regardless of endings.
     All texts are English. Common words don't count, and neither do sentences that are questions.
     Any statement may answer a question that consists of common words, or that refers to what was
     said before ("And how long would that take me?").
+
+    If the question is `about_user`, common words count, too, except the very commonest, and so do
+    pronouns that may refer to what was said: the statement is likely to be about the user's life.
 
     Args:
         words: the newest words. Their sentences besides the question are statements too; if none
@@ -53,8 +61,12 @@ def may_be_told(
     lexicon = TextAnalyzer("en")  # a new one each time, because it keeps the words that it has seen
     newest = [each.text for each in sentences(words, semicolons=True)]
     asked = [each for each in newest if is_question(each)] or newest[-1:]
-    topic = {*lexicon.content(" ".join(asked))} - {*lexicon.content(PASSING)}
+    topic = {*lexicon.content(" ".join(asked))}
+    if not about_user:
+        topic -= {*lexicon.content(PASSING)}
     anything = not topic or any(map(GOES_ON.match, asked))
+    if about_user:
+        anything = anything or any(map(POINTS_BACK.search, asked))
     told = (
         *(each for each in newest if each not in asked),
         *_stated(said),

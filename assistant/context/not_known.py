@@ -35,10 +35,23 @@ class NotKnown:
     about_user: bool = False
 
 
-def is_about_user(words: str, memories: Iterable[MemoryUsed]) -> bool:
-    """Return whether English words are in the first person, or share a word with what the user has
-    told. Otherwise they ask for what everybody may know ("Which state is the Grand Canyon in?")."""
-    return bool(FIRST_PERSON.search(words)) or any(each.words for each in memories)
+def applicable(
+    not_known: NotKnown | None, words: str, memories: Iterable[MemoryUsed], language: str
+) -> NotKnown | None:
+    """Return `not_known` if it applies to the user's words; otherwise None.
+
+    It applies to English words only. What is `about_user` applies if the words are in the first
+    person, or share a word with what the user has told. Other questions ask for what everybody may
+    know ("Which state is the Grand Canyon in?").
+
+    Args:
+        memories: what was recalled for the words.
+        language: an ISO 639-1 code, as in the settings.
+    """
+    if not_known is None or not language.startswith("en"):
+        return None
+    own = FIRST_PERSON.search(words) or any(each.words for each in memories)
+    return not_known if own or not not_known.about_user else None
 
 
 def is_fixed(exchange: Exchange) -> bool:

@@ -17,7 +17,7 @@ from datetime import datetime
 from assistant.context.already_told import may_be_told
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
-from assistant.context.not_known import NotKnown, is_about_user
+from assistant.context.not_known import NotKnown, applicable
 from assistant.context.prompt import (
     Newest,
     ProfilePart,
@@ -150,23 +150,19 @@ class ContextWindow:
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
             reads_per_s: tokens that this model reads per second, if known.
-            not_known: what the words ask for that the assistant can't know by itself. Has an
-                effect in English only, and only if the prompt can't contain the answer.
+            not_known: what the words ask for that the assistant can't know, unless it was told.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
         date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
         state = state_line(self.state())
-        budget = self._memory_budget(reads_per_s)
-        asked = not_known if self._language.startswith("en") else None
-        if asked is not None and asked.about_user and not is_about_user(words, memories):
-            asked = None
+        asked = applicable(not_known, words, memories, self._language)
 
         def newest_after(shown: _Shown) -> Newest:
-            block = self._memory_block(shown, memories, cues, budget)
-            told = asked and self._told(words, state, conversation.summary, shown)
-            pending = self._pending_text(shown)
-            return Newest(pending, state, date, block, words, None if told else asked)
+            block = self._memory_block(shown, memories, cues, self._memory_budget(reads_per_s))
+            newest = Newest(self._pending_text(shown), state, date, block, words, asked)
+            told = asked is not None and self._told(newest, conversation.summary, shown)
+            return replace(newest, not_known=None) if told else newest
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -347,11 +343,13 @@ class ContextWindow:
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
-    def _told(self, words: str, state: str, summary: Summary | None, shown: _Shown) -> bool:
-        """Whether the prompt may contain the answer to `words`, leaving aside the memories."""
-        said = [*(each.user_text for each in shown.exchanges), state, *self._profile.memories()]
+    def _told(self, newest: Newest, summary: Summary | None, shown: _Shown) -> bool:
+        """Whether the prompt may contain the answer to the words, leaving aside the memories."""
+        said = [newest.state, *self._profile.memories(), *(e.user_text for e in shown.exchanges)]
         answers = [each.assistant_text for each in shown.exchanges]
-        return may_be_told(words, said, answers, summary.text if summary else "")
+        own = newest.not_known is not None and newest.not_known.about_user
+        summed = summary.text if summary else ""
+        return may_be_told(newest.words, said, answers, summed, about_user=own)
 
     def _memory_block(
         self,

@@ -134,7 +134,7 @@ the user is allergic to peanuts, if the question is whether a dish is healthy.""
 TOLD = 0.9
 """Minimum probability at which an utterance counts as asking for something that only the user can
 have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions do that
-everybody can answer; `is_about_user` excludes most of these."""
+everybody can answer; `not_known.applicable` excludes most of these."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
 know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly any question that the

@@ -28,7 +28,7 @@ LIKELY = 0.3
 outdated itself."""
 RIVALS = 4
 """Maximum number of answers that are compared with each other."""
-OUTDATED = 0.5
+OUTDATED = 0.6
 """Minimum probability that a newer answer makes an older one outdated."""
 SCORE_WEIGHT = 3.0
 """By how much a score of 1 raises the log-odds that a memory answers the question."""

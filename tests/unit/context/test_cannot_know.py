@@ -255,6 +255,23 @@ def test_what_only_the_user_can_have_told_is_said_not_to_be_told(
     assert prompt.messages == usual.messages, "there is no hint in any case"
 
 
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("I'm on nights this week and my wife's on days.", "Which one of us is on nights?"),
+        ("Anna is coming tomorrow.", "When does my sister say she's coming?"),
+        ("Our cat is called Tom.", "What do you think is her favourite food?"),
+    ],
+)
+def test_common_words_and_pronouns_may_refer_to_what_was_told_of_the_users_life(
+    told: str, words: str
+) -> None:
+    conversation = Conversation.begin("ada")
+    say(conversation, told, "I see.")
+    assert window_of().build(conversation, words, memories=[FAR], not_known=OWN).reply == ""
+    assert window_of().build(conversation, words, not_known=LIVE).reply == NOT_ONLINE
+
+
 @pytest.mark.parametrize("words", ["What's my sister's surname?", "What's Anna's surname?"])
 def test_what_may_be_told_is_left_to_the_model_without_a_hint(words: str) -> None:
     told = Conversation.begin("ada")
