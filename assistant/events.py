@@ -158,10 +158,11 @@ class MemoryUsed:
     """A memory that was recalled for a turn, or that every prompt contains.
 
     `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
-    `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
-    with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
-    tokens. `corrects`: the memory supersedes something that the prompt's conversation still shows.
-    `answers` is the probability that it answers the turn's question; None if it was not judged.
+    `parts` are the named terms whose sum is the score; `words` are those that it shares with the
+    turn. If `near` is False, it is too dissimilar to the turn to be worth its tokens. `corrects`:
+    it supersedes something that the prompt's conversation still shows. `answers` is the probability
+    that it answers the turn's question (None if it was not judged), `outdated_by` the id of a newer
+    answer that seems to outdate it.
     """
 
     id: str
@@ -176,6 +177,7 @@ class MemoryUsed:
     near: bool = True
     corrects: bool = False
     answers: float | None = None
+    outdated_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +196,7 @@ class MemoriesCounted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProfileChanged(Event):
-    """The notes about the user that every prompt contains have changed. `count` is their new
-    number."""
+    """The notes about the user that every prompt contains have changed. There are now `count`."""
 
     count: int
 
@@ -242,8 +243,7 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer, as it is written. The written answer may be ahead of the spoken
-    one."""
+    """A piece of the answer, as it is written. What is written may be ahead of what is spoken."""
 
     turn: int
     text: str

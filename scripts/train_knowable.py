@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     program.add_number(parser, "--talk", 2500, "utterances of ordinary talk, at most")
     program.add_number(parser, "--questions", 2500, "questions about people's lives, at most")
-    program.add_number(parser, "--limit", None, "use only N labelled utterances")
+    program.add_number(parser, "--limit", None, "use only N utterances of each kind")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -7,7 +7,7 @@ that it can't know where they are says so, although the sentence is in its promp
 import re
 from collections.abc import Iterable, Iterator
 
-from assistant.language.dialogue_acts import GOES_ON, POINTS_BACK, is_question
+from assistant.language.dialogue_acts import GOES_ON, is_courtesy, is_question
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 
@@ -41,6 +41,7 @@ def may_be_told(
     answers: Iterable[str] = (),
     summary: str = "",
     *,
+    beside: Iterable[str] = (),
     about_user: bool = False,
 ) -> bool:
     """Return whether a statement shares a word with the question in `words`, regardless of endings.
@@ -48,28 +49,28 @@ def may_be_told(
     Any statement may answer a question that consists of common words, or that refers to what was
     said before ("And how long would that take me?").
 
-    If the question is `about_user`, common words count, too, except the very commonest, and so do
-    pronouns that may refer to what was said: the statement is likely to be about the user's life.
+    If the question is `about_user`, any statement of the user in this conversation may answer it:
+    "I work as a nurse" shares no word with "What's my job?".
 
     Args:
         words: the newest words. Their sentences besides the question are statements too; if none
             is a question, the last sentence counts as one.
-        said: what the user said before, and what else the prompt contains of it.
+        said: what the user said before.
         answers: what the assistant said. Sentences that say that it doesn't know don't count.
         summary: of earlier exchanges. Sentences that report questions don't count.
+        beside: what else the prompt contains of what the user said.
     """
     lexicon = TextAnalyzer("en")  # a new one each time, because it keeps the words that it has seen
     newest = [each.text for each in sentences(words, semicolons=True)]
     asked = [each for each in newest if is_question(each)] or newest[-1:]
-    topic = {*lexicon.content(" ".join(asked))}
-    if not about_user:
-        topic -= {*lexicon.content(PASSING)}
+    topic = {*lexicon.content(" ".join(asked))} - {*lexicon.content(PASSING)}
     anything = not topic or any(map(GOES_ON.match, asked))
-    if about_user:
-        anything = anything or any(map(POINTS_BACK.search, asked))
+    own = [*(each for each in newest if each not in asked), *_stated(said)]
+    if about_user and not all(map(is_courtesy, own)):
+        return True
     told = (
-        *(each for each in newest if each not in asked),
-        *_stated(said),
+        *own,
+        *_stated(beside),
         *(each for each in _stated(answers) if not _DENIED.search(each.replace("’", "'"))),
         *(each for each in _stated([summary]) if not _ASKED.search(each)),
     )

@@ -275,6 +275,7 @@ def _lines(
     """
     lines: list[_Line] = []
     left_out: LeftOut = []
+    newest = {each.outdated_by for each in memories} - {None}
     shown, said = {text.strip().casefold() for text in present}, set[str]()
     for memory in memories:
         words = sanitised(memory.text[:LONGEST_TEXT])
@@ -290,7 +291,8 @@ def _lines(
             moment = (exact or memory.kind in DATED) and not dated
             if moment or memory.id in rivals:
                 day = relative_date(memory.said, now, exact=exact)
-        lines.append(_Line(memory, _label(memory, day), words))
+        order = "newest" if memory.id in newest else "earlier" if memory.outdated_by else ""
+        lines.append(_Line(memory, _label(memory, day, order), words))
     return lines, left_out
 
 
@@ -323,12 +325,12 @@ def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str,
     return found, understood and found != words
 
 
-def _label(memory: MemoryUsed, day: str) -> str:
-    """Return the words before a memory: `CORRECTED` if it corrects something, the speaker unless
-    that is the user, and the date."""
+def _label(memory: MemoryUsed, day: str, order: str = "") -> str:
+    """Return the words before a memory: `CORRECTED` if it corrects something, `order` if another one
+    may outdate it or may be outdated by it, the speaker unless that is the user, and the date."""
     name = sanitised(memory.speaker[:LONGEST_NAME])
     who = {USER: "", ASSISTANT: "you"}.get(memory.speaker, name)
-    label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", who, day)))
+    label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", order, who, day)))
     return without_roles(f"{label}: ") if label else ""
 
 

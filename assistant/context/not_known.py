@@ -21,6 +21,10 @@ REPLIES = (NOT_ONLINE, NOT_THERE, WITH_TOOLS, NOT_TOLD)
 again (`already_told.py`)."""
 
 
+RECOGNISABLE = 4
+"""Minimum number of words of an interrupted reply by which it is told from the model's answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotKnown:
     """What the assistant can't know by itself, but may have been told.
@@ -59,5 +63,6 @@ def is_fixed(exchange: Exchange) -> bool:
     the user interrupted."""
     heard = exchange.assistant_text
     if exchange.interrupted:
-        return bool(heard) and any(each.startswith(heard) for each in REPLIES)
+        enough = len(heard.split()) >= RECOGNISABLE
+        return enough and any(each.startswith(heard) for each in REPLIES)
     return heard in REPLIES

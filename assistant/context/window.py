@@ -17,7 +17,7 @@ from datetime import datetime
 from assistant.context.already_told import may_be_told
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
-from assistant.context.not_known import NotKnown, applicable
+from assistant.context.not_known import NotKnown, applicable, is_fixed
 from assistant.context.prompt import (
     Newest,
     ProfilePart,
@@ -224,8 +224,7 @@ class ContextWindow:
         return frozenset(exchange.id for exchange in self._in_view(conversation))
 
     def wording(self, exchange: Exchange) -> str:
-        """Return the user's words of `exchange` as the model may see them; very long ones are
-        cut."""
+        """Return the user's words of `exchange` as the model sees them: very long ones are cut."""
         text = exchange.user_text.strip()
         if exchange.id not in self._cuts:
             self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
@@ -345,11 +344,12 @@ class ContextWindow:
 
     def _told(self, newest: Newest, summary: Summary | None, shown: _Shown) -> bool:
         """Whether the prompt may contain the answer to the words, leaving aside the memories."""
-        said = [newest.state, *self._profile.memories(), *(e.user_text for e in shown.exchanges)]
-        answers = [each.assistant_text for each in shown.exchanges]
+        said = [each.user_text for each in shown.exchanges]
+        beside = [newest.state, *self._profile.memories()]
+        answers = [each.assistant_text for each in shown.exchanges if not is_fixed(each)]
+        told = said, answers, summary.text if summary else ""
         own = newest.not_known is not None and newest.not_known.about_user
-        summed = summary.text if summary else ""
-        return may_be_told(newest.words, said, answers, summed, about_user=own)
+        return may_be_told(newest.words, *told, beside=beside, about_user=own)
 
     def _memory_block(
         self,

@@ -8,6 +8,7 @@ classifier is consulted as well: if it contradicts the grammar, the user is aske
 
 import asyncio
 import logging
+import re
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from assistant.intents.command import ARGUMENTS, PERIODS, Command, CommandKind, 
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, in_full, recognise
-from assistant.language.dialogue_acts import is_question
+from assistant.language.dialogue_acts import FIRST_PERSON, is_question
 from assistant.language.sentences import sentences
 from models.interfaces import ClassifiedText, IntentClassifier
 
@@ -131,6 +132,8 @@ ABOUT_USER = 0.5
 """Minimum probability at which a question counts as asking about the user's life, so that it is
 judged which memories answer it. For other questions, memories may help without answering them: that
 the user is allergic to peanuts, if the question is whether a dish is healthy."""
+ASKS_ADVICE = re.compile(r"\b(should|shall|could|would|can|may)\b", re.IGNORECASE)
+"""Matches questions that don't ask for a fact of the user's life, even if they are about it."""
 TOLD = 0.9
 """Minimum probability at which an utterance counts as asking for something that only the user can
 have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions do that
@@ -257,7 +260,9 @@ def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -
         return None
     single = len(sentences(text, semicolons=True)) <= 1 and is_question(text)
     unknowable = found.unknowable >= UNKNOWABLE
-    if single and found.told >= (TOLD if unknowable else ABOUT_USER):
+    least = TOLD if unknowable else ABOUT_USER
+    own = not unknowable or (found.unseen > found.live and FIRST_PERSON.search(text))
+    if single and own and found.told >= least and not ASKS_ADVICE.search(text):
         return NotKnown(NOT_TOLD if found.told >= TOLD else "", about_user=True)
     if not unknowable:
         return None

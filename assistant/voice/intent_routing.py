@@ -214,7 +214,6 @@ class RouteIntents(FrameProcessor):
         hides = self._dialogue.last_said.hides
         if intent.command.kind in DialogueSkill.kinds:  # "stop" must not wait
             reply = await carry_out()
-            await self._dialogue.settled()  # an interrupted turn is shown as over first
         else:
             async with self._acting:
                 await self._dialogue.settled()
@@ -247,6 +246,7 @@ class RouteIntents(FrameProcessor):
             self._ringing.noticed()
         if reply.asks and self._dialogue.asleep:
             self._dialogue.wake()  # otherwise the user's answer would be ignored
+        await self._dialogue.settled()  # an interrupted turn is shown as over first
         self._dialogue.emit(CommandHeard(heard))
         if reply.text:
             await self._remark(reply, command)

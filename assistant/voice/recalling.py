@@ -11,6 +11,7 @@ from typing import Protocol
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
+from assistant.context import NotKnown
 from assistant.events import Recalled
 from assistant.memory import RecalledForTurn
 from assistant.settings import Memory
@@ -92,6 +93,8 @@ class Recall(FrameProcessor):
         except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
         answer.memories = found.memories
+        if about_user and found.missed:  # nobody can say that it was never told
+            answer.not_known = NotKnown("", about_user=True)
         answer.when_confirmed(partial(self._report, found))
 
     def _report(self, found: RecalledForTurn) -> None:

@@ -8,8 +8,8 @@ separate operations, because onnxruntime's fused SkipLayerNormalization takes tw
 CPU.
 
 A graph takes token ids, shape (texts, length). An encoder's graph returns unit vectors, shape
-(texts, dimensions). The modules `intent_graph` and `slot_graph` describe the graphs for intents and
-for forms. All texts in a call have the same length, so there is no padding and no mask.
+(texts, dimensions). The modules `intent_graph` and `packed_graph` describe the other graphs. All
+texts in a call have the same length, so there is no padding and no mask.
 
 The quantised graph multiplies 7-bit weights by 8-bit activations. It takes well under half the time
 of the full graph, and a third of the memory. A few channels of the activations are many times

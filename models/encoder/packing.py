@@ -1,8 +1,9 @@
 """Packs a text and a list of short items into one input of an encoder, and runs it.
 
 The reader of forms packs an utterance with the descriptions of slots, the reranker a question with
-memories. In one input, the items are read with the text and with each other. The prepared graph
-gives the state of each token. The layers on top of it are so small that NumPy computes them.
+one or two memories. In one input, the items are read with the text and with each other. The
+prepared graph gives the state of each token. The layers on top of it are so small that NumPy
+computes them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,8 @@ ship with the project are in `models/adapters`. The README there says which scri
 
 A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
 fraction of the time (`scripts/distil_encoder.py`). With a third adapter, the published model
-recognises intents (`models/encoder/intent_graph.py`). With a fourth, it fills in forms
-(`models/encoder/slot_graph.py`).
+recognises intents (`models/encoder/intent_graph.py`). With a fourth, it fills in forms, and with a
+fifth, it judges memories (`models/encoder/packed_graph.py`).
 """
 
 import json

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from assistant.context import NotKnown
+from assistant.context.not_known import applicable
 from assistant.intents.intent_recogniser import TOLD, UNKNOWABLE, is_classified, not_known
 from assistant.intents.recogniser import recognise
 from data import located
@@ -71,9 +72,8 @@ def measured(part: str) -> dict[str, Any]:
 
     def scored(each: Labelled) -> Scored:
         found, passed = classifier.classify(each.said), understand(each.said) is None
-        asked = not_known(each.said, found)
-        fixed = passed and asked is not None and bool(asked.reply) and not asked.about_user
-        return Scored(each, found.unknowable, passed, fixed)
+        asked = applicable(not_known(each.said, found), each.said, (), "en")
+        return Scored(each, found.unknowable, passed, passed and bool(asked and asked.reply))
 
     asked, talked = ([scored(each) for each in some] for some in (labelled, everyday))
     return {

@@ -164,7 +164,7 @@ def trained(plan: Plan) -> dict[str, Any]:
     """
     labelled = read_labelled(located(TRAINING))
     lessons = [*spread(labelled, plan.limit or len(labelled)), *read_talk(plan.talk)]
-    asked = spread(read_questions(), plan.limit or plan.questions)
+    asked = spread(read_questions(), min(plan.questions, plan.limit or plan.questions))
     every = read_labelled(located(EVALUATION), PARTS[0])
     dev = spread(every, plan.limit or len(every))
     store = ModelStore(models_cache(), catalogue.read())

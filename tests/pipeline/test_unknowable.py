@@ -210,6 +210,20 @@ async def test_what_shares_a_word_with_a_note_is_about_the_user_without_the_firs
         assert [each.assistant for each in talk.turns] == ["It scatters.", NOT_TOLD]
 
 
+async def test_if_the_search_was_cut_short_nothing_is_said_not_to_be_told(tmp_path: Path) -> None:
+    class Missed(Noted):
+        async def recall(
+            self, query: str, deadline_s: float, *, about_user: bool = False
+        ) -> RecalledForTurn:
+            return RecalledForTurn(missed=True)
+
+    llm = ScriptedLlm("It scatters.", "Kent.")
+    parts = (ScriptedStt("-"), llm, silence(0.1), tmp_path)
+    async with session(*parts, classifier=Judging(), recaller=Missed()) as talk:
+        await say(talk, SKY, SISTER)
+        assert [each.assistant for each in talk.turns] == ["It scatters.", "Kent."]
+
+
 async def test_with_a_near_note_the_model_answers_what_only_the_user_can_have_told(
     tmp_path: Path,
 ) -> None:

@@ -113,7 +113,7 @@ def test_no_command_is_taken_from_the_assistants_own_voice(
 ) -> None:
     answers = spoken_answers(count)
     due = [""]
-    question = speaker("What does the next page say?")
+    question = speaker("Can you tell me a short story?")
     pulse.echo(True)
     with (
         model_server(lambda _newest: due[0]) as endpoint,

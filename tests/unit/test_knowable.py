@@ -8,7 +8,6 @@ import pytest
 from assistant.context.not_known import NOT_ONLINE, NotKnown
 from assistant.intents.intent_recogniser import TOLD
 from data import located
-from models.encoder.intents import KNOWABLE
 from models.interfaces import ClassifiedText
 from scripts.common.knowable import EVALUATION, PARTS, TRAINING, Labelled, read_labelled
 from scripts.common.rows import InputUnusable
@@ -104,10 +103,10 @@ def test_it_is_counted_what_is_taken_for_a_question_about_the_users_life() -> No
     assert told_figures(taken, "dev", [])["known"] is None
 
 
-def test_a_question_about_the_users_life_has_no_fixed_reply_in_the_figures(
+def test_only_what_is_in_the_first_person_counts_as_said_not_to_be_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(knowable, "loaded_classifier", lambda: Judging(told=1.0))
     found = knowable.measured("dev")
     assert found["told"] == {"memories": 1.0, "known": 1.0}
-    assert (found["fixed"], found["talk_fixed"]) == (dict.fromkeys(KNOWABLE, 0.0), 0)
+    assert all(0 < share < 0.6 for share in found["fixed"].values())

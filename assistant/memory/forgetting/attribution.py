@@ -52,7 +52,8 @@ _FAVOUR = re.compile(
 _UNKNOWING = re.compile(
     r"\b(i (?:do not|don't|cannot|can't|couldn't) (?:know|remember|recall|tell|say|have|find)"
     r"|i'm not (?:sure|aware|certain)|i am not (?:sure|aware|certain)|(?:i have )?no (?:idea|record"
-    r"|memory|information|notes?)|you (?:haven't|have not|didn't|did not|never) (?:yet )?"
+    r"|memory|information|notes?)|i don't think you've told me"
+    r"|you (?:haven't|have not|didn't|did not|never) (?:yet )?"
     r"(?:told|tell|mention|mentioned|say|said|shared?)|not (?:that )?i know of)\b",
     re.IGNORECASE,
 )

@@ -11,6 +11,8 @@ from itertools import combinations
 
 from assistant.errors import ModelError
 from assistant.events import MemoryUsed
+from assistant.language.sentences import sentences
+from assistant.language.speakers import USER
 from models.interfaces import Reranker
 
 logger = logging.getLogger(__name__)
@@ -18,14 +20,18 @@ logger = logging.getLogger(__name__)
 MOST = 12
 """Maximum number of memories that are judged in a turn."""
 TIMEOUT_S = 0.15
-"""Judging ten memories takes 20 to 40 ms, and longer on a busy machine."""
+"""Judging takes 20 to 60 ms, and longer on a busy machine."""
 ANSWERS = 0.1
 """Minimum probability that a memory answers the question, for it to be worth its tokens. Of 160
-questions that something answers, 4 were left without a memory by it, and of 40 that nothing
-answers, 31 (`scripts/eval_answers.py`)."""
+questions that something answers, 2 were left without a memory by it, and of 40 that nothing
+answers, 29 (docs/benchmarks.md)."""
 LIKELY = 0.3
 """Minimum probability that a memory answers the question, for it to make others outdated or to be
 outdated itself."""
+LONGEST = 180
+"""Maximum number of characters that are judged together, unless a sentence is longer."""
+MOST_PIECES = 4
+"""Maximum number of parts of a memory that are judged."""
 RIVALS = 4
 """Maximum number of answers that are compared with each other."""
 OUTDATED = 0.6
@@ -66,8 +72,9 @@ class Reranking:
 
     async def ranked(self, question: str, memories: Sequence[MemoryUsed]) -> tuple[MemoryUsed, ...]:
         """Return the memories, those that answer the question first; the others are no longer
-        near. Memories that correct the conversation stay near in any case. Answers that a newer one
-        makes outdated count as superseded by it.
+        near. Memories that correct the conversation stay near in any case. An answer that a newer
+        one seems to make outdated stays near, too: the model mistakes what is added ("I can't eat
+        shellfish either") for a change.
 
         Args:
             memories: best first. If there are very many, the last ones are not judged, and stay
@@ -86,31 +93,45 @@ class Reranking:
         except ModelError as error:
             logger.warning("memories could not be judged: %s", error)
             return tuple(memories)
-        return (*ranked, *(replace(each, near=False) for each in rest))
+        return (*ranked, *(replace(each, near=each.corrects) for each in rest))
 
 
 def _ranked(reranker: Reranker, question: str, memories: Sequence[MemoryUsed]) -> list[MemoryUsed]:
     """Judge the memories, and put those first that answer the question. Blocking."""
-    shares = reranker.judge(question, [each.text for each in memories])
-    told = [
-        replace(each, answers=share, near=share >= ANSWERS or each.corrects)
-        for each, share in zip(memories, shares, strict=True)
-    ]
+    pieces = [_pieces(each.text) for each in memories]
+    shares = iter(reranker.judge(question, [piece for some in pieces for piece in some]))
+    told = []
+    for memory, some in zip(memories, pieces, strict=True):
+        share = max(next(shares) for _ in some)
+        near = share >= ANSWERS or memory.corrects
+        told.append(replace(memory, answers=share, near=near))
     told.sort(key=_rank, reverse=True)
-    likely = [each for each in told if (each.answers or 0.0) >= LIKELY and not each.superseded_by]
-    newest = _newest_answers(reranker, question, likely[:RIVALS])
-    return [
-        replace(each, superseded_by=newest[each.id], near=each.corrects)
-        if each.id in newest
-        else each
-        for each in told
-    ]
+    likely = [each for each in told if (each.answers or 0.0) >= LIKELY and _may_change(each)]
+    newer = _newer_answers(reranker, question, likely[:RIVALS])
+    return [replace(each, outdated_by=newer.get(each.id)) for each in told]
 
 
-def _newest_answers(
+def _pieces(text: str) -> list[str]:
+    """Divide a long memory at the ends of sentences, because the model reads only the beginning."""
+    pieces = [""]
+    for each in sentences(text):
+        if pieces[-1] and len(pieces[-1]) + len(each.text) > LONGEST:
+            pieces.append("")
+        pieces[-1] = f"{pieces[-1]} {each.text}".strip()
+    return pieces[:MOST_PIECES]
+
+
+def _may_change(memory: MemoryUsed) -> bool:
+    """Whether a memory may outdate others or be outdated. What the assistant says never outdates
+    what the user said."""
+    return memory.speaker == USER and not memory.superseded_by
+
+
+def _newer_answers(
     reranker: Reranker, question: str, answers: Sequence[MemoryUsed]
 ) -> dict[str, str]:
-    """Return, for each answer that is outdated, the id of the newest one that makes it so."""
+    """Return, for each answer that a newer one seems to make outdated, the id of the newest such
+    one."""
     newer_by: dict[str, str] = {}
     by_time = sorted(answers, key=lambda each: each.said.timestamp() if each.said else 0.0)
     for older, newer in combinations(by_time, 2):

@@ -383,3 +383,13 @@ def test_a_correction_is_marked_and_shown_although_the_user_said_the_same_before
     assert f"\n- {CORRECTED}: {anna})" in made.text
     again = block([corrected, fact(anna, 0, key="again")])
     assert [reason for _, reason in again.left_out] == [LeftOutReason.REPEATED]
+
+
+def test_an_answer_that_a_newer_one_may_outdate_is_shown_as_the_earlier_one() -> None:
+    old = replace(fact("Peanuts make me ill", 9, "1"), outdated_by="2")
+    new, other = fact("I can't eat shellfish either", 5, "2"), fact("Bob likes tea", 7, "3")
+    assert lines(new, old, other) == [
+        "- earlier: Peanuts make me ill",
+        "- Bob likes tea",
+        "- newest: I can't eat shellfish either",
+    ]

@@ -139,6 +139,7 @@ def test_what_probably_only_the_user_can_have_told_is_said_not_to_be_told_even_w
     assert not_known(said, ClassifiedText({}, told=ABOUT_USER)) == unsure
     assert not_known(said, ClassifiedText({}, told=ABOUT_USER - 0.01)) is None
     assert not_known(said, ClassifiedText({}, told=TOLD), tools=True) == own
+    assert not_known("What should I give my sister?", ClassifiedText({}, told=1.0)) is None
     unseen = ClassifiedText({}, unseen=UNKNOWABLE, told=TOLD)
     assert not_known(said, unseen) == own
     assert not_known(said, replace(unseen, told=TOLD - 0.01)) == NotKnown(NOT_THERE)

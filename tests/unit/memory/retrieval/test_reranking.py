@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ import pytest_asyncio
 
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.events import MemoryUsed
-from assistant.memory.retrieval.reranking import ANSWERS, MOST, Reranking
+from assistant.memory.retrieval.reranking import ANSWERS, LONGEST, MOST, Reranking
 
 QUESTION = "What is my dog called?"
 
@@ -84,26 +85,48 @@ async def test_of_two_equal_answers_the_one_with_the_better_score_comes_first(
     assert [each.id for each in ranked] == ["sure", "two", "one", "never"]
 
 
-async def test_of_answers_that_outdate_each_other_only_the_newest_is_near(reranking: Make) -> None:
-    days = {"monday": 1, "tuesday": 2, "friday": 3, "where": 4}
-    judge = Judge(monday=0.9, tuesday=0.95, friday=0.5, where=0.8)
+async def test_what_a_newer_statement_of_the_user_outdates_is_marked(reranking: Make) -> None:
+    days = {"monday": 1, "tuesday": 2, "friday": 3, "where": 4, "assistant": 5}
+    judge = Judge(monday=0.9, tuesday=0.95, friday=0.9, where=0.8, assistant=0.9)
     judge.outdating = {("monday", "tuesday"), ("monday", "friday"), ("tuesday", "friday")}
+    judge.outdating |= {(day, "assistant") for day in days}
     by = reranking(judge, timeout_s=30)
     await by.load()
     ranked = await by.ranked(
         QUESTION,
         [
-            MemoryUsed(text, text, 1.0, said=datetime(2026, 11, day, tzinfo=UTC))
+            MemoryUsed(
+                text,
+                text,
+                1.0,
+                speaker="assistant" if text == "assistant" else "user",
+                said=datetime(2026, 11, day, tzinfo=UTC),
+            )
             for text, day in days.items()
         ],
     )
-    assert {each.id: each.superseded_by for each in ranked} == {
+    assert {each.id: each.outdated_by for each in ranked} == {
         "monday": "friday",
         "tuesday": "friday",
         "friday": None,
         "where": None,
+        "assistant": None,
     }
-    assert {each.id for each in ranked if each.near} == {"friday", "where"}
+    assert all(each.near for each in ranked), "the model mistakes additions for changes"
+
+
+async def test_a_long_memory_is_judged_by_its_best_part(reranking: Make) -> None:
+    lead, end = "I went on and on about the weather. " * 9, "My dog is called Biscuit."
+
+    class Parts(Judge):
+        def judge(self, question: str, memories: Sequence[str]) -> list[float]:
+            assert all(len(each) <= LONGEST for each in memories)
+            return [0.9 if end in each else 0.01 for each in memories]
+
+    by = reranking(Parts(), timeout_s=30)
+    await by.load()
+    [one] = await by.ranked(QUESTION, [MemoryUsed("1", lead + end, 0.5)])
+    assert (one.answers, one.near) == (0.9, True)
 
 
 async def test_a_correction_stays_near(reranking: Make) -> None:
@@ -117,7 +140,12 @@ async def test_the_last_of_very_many_are_not_judged_and_stay_behind(reranking: M
     names = [f"m{number}" for number in range(MOST + 2)]
     by = reranking(Judge(**dict.fromkeys(names, 0.05)), timeout_s=30)
     await by.load()
-    ranked = await by.ranked(QUESTION, found(*((name, 1.0) for name in names)))
+    memories = found(*((name, 1.0) for name in names))
+    [*_, corrected] = await by.ranked(
+        QUESTION, [*memories[:-1], replace(memories[-1], corrects=True)]
+    )
+    assert corrected.near
+    ranked = await by.ranked(QUESTION, memories)
     assert [each.id for each in ranked] == names
     assert [each.answers for each in ranked[-2:]] == [None, None]
     assert not any(each.near for each in ranked)
