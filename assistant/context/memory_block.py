@@ -326,8 +326,8 @@ def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str,
 
 
 def _label(memory: MemoryUsed, day: str, order: str = "") -> str:
-    """Return the words before a memory: `CORRECTED` if it corrects something, `order` if another one
-    may outdate it or may be outdated by it, the speaker unless that is the user, and the date."""
+    """Return the words before a memory: `CORRECTED` if it corrects something, its order if one of
+    two answers may outdate the other, the speaker unless that is the user, and the date."""
     name = sanitised(memory.speaker[:LONGEST_NAME])
     who = {USER: "", ASSISTANT: "you"}.get(memory.speaker, name)
     label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", order, who, day)))
