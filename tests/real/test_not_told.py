@@ -34,7 +34,7 @@ def test_what_was_told_is_shown_to_the_model_and_what_was_not_is_said_not_to_be_
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     typed(tmp_path, DOG, *OTHERS, env=TELLING | scripted)
-    lines = ("Good morning.", NOT_EVEN_TOLD, TOLD)
+    lines = ("Hello.", NOT_EVEN_TOLD, TOLD)
     _, fixed, answered = typed(tmp_path, *lines, env=TELLING).of("turn")
 
     assert fixed["assistant"] == NOT_TOLD
