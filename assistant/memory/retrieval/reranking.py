@@ -22,9 +22,12 @@ MOST = 12
 TIMEOUT_S = 0.15
 """Judging takes 20 to 60 ms, and longer on a busy machine."""
 ANSWERS = 0.1
-"""Minimum probability that a memory answers the question, for it to be worth its tokens. Of 160
-questions that something answers, 2 were left without a memory by it, and of 40 that nothing
-answers, 29 (docs/benchmarks.md)."""
+"""Minimum probability of the likeliest memory. If it is less, nothing seems to answer the question,
+and no memory is worth its tokens. Of 160 questions that something answers, 2 were left without a
+memory by it, and of 40 that nothing answers, 29 (docs/benchmarks.md)."""
+HELPS = 0.03
+"""Minimum probability of the others, which may answer a part of the question. With more, one
+question in ten lacks something that it needs."""
 LIKELY = 0.3
 """Minimum probability that a memory answers the question, for it to make others outdated or to be
 outdated itself."""
@@ -100,11 +103,12 @@ def _ranked(reranker: Reranker, question: str, memories: Sequence[MemoryUsed]) -
     """Judge the memories, and put those first that answer the question. Blocking."""
     pieces = [_pieces(each.text) for each in memories]
     shares = iter(reranker.judge(question, [piece for some in pieces for piece in some]))
-    told = []
-    for memory, some in zip(memories, pieces, strict=True):
-        share = max(next(shares) for _ in some)
-        near = share >= ANSWERS or memory.corrects
-        told.append(replace(memory, answers=share, near=near))
+    best = [max(next(shares) for _ in some) for some in pieces]
+    least = HELPS if max(best) >= ANSWERS else math.inf
+    told = [
+        replace(memory, answers=share, near=share >= least or memory.corrects)
+        for memory, share in zip(memories, best, strict=True)
+    ]
     told.sort(key=_rank, reverse=True)
     likely = [each for each in told if (each.answers or 0.0) >= LIKELY and _may_change(each)]
     newer = _newer_answers(reranker, question, likely[:RIVALS])

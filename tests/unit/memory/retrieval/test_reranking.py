@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.events import MemoryUsed
-from assistant.memory.retrieval.reranking import ANSWERS, LONGEST, MOST, Reranking
+from assistant.memory.retrieval.reranking import ANSWERS, HELPS, LONGEST, MOST, Reranking
 
 QUESTION = "What is my dog called?"
 
@@ -62,13 +62,13 @@ async def reranking() -> AsyncIterator[Make]:
 
 
 async def test_what_answers_comes_first_and_only_that_is_near(reranking: Make) -> None:
-    judge = Judge(cat=0.02, max=0.95, walk=ANSWERS)
+    judge = Judge(cat=0.02, max=0.95, walk=HELPS)
     by = reranking(judge, timeout_s=30)
     await by.load()
-    ranked = await by.ranked(QUESTION, found(("cat", 0.9), ("max", 0.8), ("walk", 0.7)))
+    ranked = await by.ranked(QUESTION, found(("cat", 0.5), ("max", 0.8), ("walk", 0.7)))
     assert [(each.id, each.answers, each.near) for each in ranked] == [
         ("max", 0.95, True),
-        ("walk", ANSWERS, True),
+        ("walk", HELPS, True),
         ("cat", 0.02, False),
     ]
     assert judge.asked == [(QUESTION, ["cat", "max", "walk"])]
@@ -127,6 +127,13 @@ async def test_a_long_memory_is_judged_by_its_best_part(reranking: Make) -> None
     await by.load()
     [one] = await by.ranked(QUESTION, [MemoryUsed("1", lead + end, 0.5)])
     assert (one.answers, one.near) == (0.9, True)
+
+
+async def test_if_no_memory_is_likely_enough_none_is_near(reranking: Make) -> None:
+    by = reranking(Judge(cat=0.02, max=ANSWERS - 0.001, walk=HELPS), timeout_s=30)
+    await by.load()
+    ranked = await by.ranked(QUESTION, found(("cat", 1.4), ("max", 0.8), ("walk", 0.7)))
+    assert not any(each.near for each in ranked)
 
 
 async def test_a_correction_stays_near(reranking: Make) -> None:
