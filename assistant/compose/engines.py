@@ -223,10 +223,8 @@ def build_intent_classifier(
     """
     from models.encoder import OnnxIntentClassifier
 
-    for model in _encoders(selection, settings):
-        if model.intents:
-            return OnnxIntentClassifier(selection.store.location(model.name), model.intents.path)
-    return None
+    places = _prepared(selection, settings, "intents")
+    return OnnxIntentClassifier(*places) if places else None
 
 
 def find_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
@@ -251,11 +249,8 @@ def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotRead
     from models.encoder import OnnxSlotReader
 
     threads = min(QUERY_THREADS, selection.hardware.cores)
-    for model in _encoders(selection, settings):
-        if model.slots:
-            folder = selection.store.location(model.name)
-            return OnnxSlotReader(folder, model.slots.path, threads=threads)
-    return None
+    places = _prepared(selection, settings, "slots")
+    return OnnxSlotReader(*places, threads=threads) if places else None
 
 
 def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
@@ -280,10 +275,18 @@ def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | 
     from models.encoder import OnnxReranker
 
     threads = min(QUERY_THREADS, selection.hardware.cores)
+    places = _prepared(selection, settings, "reranker")
+    return OnnxReranker(*places, threads=threads) if places else None
+
+
+def _prepared(
+    selection: ModelSelection, settings: Settings, adapter: str
+) -> tuple[Path, Path] | None:
+    """Return the folders of the first of the profile's encoders for the user's language that has
+    this adapter, and of the adapter; None if none has it. Raises ModelMissing or ModelCorrupt."""
     for model in _encoders(selection, settings):
-        if model.reranker:
-            folder = selection.store.location(model.name)
-            return OnnxReranker(folder, model.reranker.path, threads=threads)
+        if found := model.adapters.get(adapter):
+            return selection.store.location(model.name), found.path
     return None
 
 
