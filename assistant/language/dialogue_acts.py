@@ -30,11 +30,6 @@ _LEADING = re.compile(
 )
 
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|ours|us)\b", re.IGNORECASE)
-POINTS_BACK = re.compile(
-    r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
-    r"else|then|last time)\b",
-    re.IGNORECASE,
-)
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 """Matches the beginning of a question that refers to what was said before: "And tomorrow?"."""
 WISHED = re.compile(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from assistant.language.dialogue_acts import FIRST_PERSON, GOES_ON, POINTS_BACK
+from assistant.language.dialogue_acts import FIRST_PERSON, GOES_ON
 from assistant.language.sentences import WORD
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
@@ -34,6 +34,11 @@ MOST_OF_ITS_OWN = 3
 LONGEST_EARLIER = 400
 """Maximum number of characters of the user's previous words that are added to the words to match.
 They are taken from the end."""
+POINTS_BACK = re.compile(
+    r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
+    r"else|then|last time)\b",
+    re.IGNORECASE,
+)
 NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
 """Matches a capitalised word within a sentence. It may be a name that a pronoun in the question
 refers to."""
