@@ -171,7 +171,8 @@ class Memory(Section):
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt, because each takes time to read and can
-    mislead the model. Of the memories that answer a question, up to 3 in 100 score lower. Of the
+    mislead the model. For questions about your own life, a model judges instead which memories
+    answer them. Of the memories that answer a question, up to 3 in 100 score lower. Of the
     memories found for small talk, a third to three quarters score lower. 0 includes all that
     fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120

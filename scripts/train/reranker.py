@@ -77,7 +77,7 @@ class Sample:
 
 
 class Judge(PackedReader):
-    """The published encoder with an adapter, and the layer that judges a memory."""
+    """The published encoder with an adapter, and the layers that judge memories."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
         super().__init__(folder, rank, device, judging_shapes, half=half)
