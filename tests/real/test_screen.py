@@ -32,6 +32,8 @@ DOG = "My dog is called Max and he loves to play fetch."
 TOLD = "My dog is called Max"
 ASK = "What is my dog called?"
 FORGET = "d Forget"
+MUTE = "space Mute"
+"""In the last line of the screen unless keys go to the line of input."""
 LISTENING = "● listening"
 SET = "minutes, starting now."
 LEFT = re.compile(r"(\d+):(\d\d) left")
@@ -109,7 +111,9 @@ def ask(terminal: Terminal, turn: int) -> Panes:
     terminal.press("i")
     terminal.type(ASK)
     terminal.press("Enter", "Escape")
-    return Panes(terminal.wait_for(over(turn)))
+    screen = terminal.wait_for(over(turn))
+    terminal.wait_for(MUTE)  # Escape takes effect a moment later than other keys
+    return Panes(screen)
 
 
 def prompt(terminal: Terminal, *wanted: str) -> dict[str, str]:
