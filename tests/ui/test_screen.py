@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from assistant.errors import StoreError
 from assistant.events import (
@@ -235,6 +235,22 @@ async def test_an_error_is_shown_until_it_is_dismissed(tmp_path: Path) -> None:
         await pilot.press("escape")
         await settled(pilot)
         assert "still loading" not in shown(app)
+
+
+async def test_escape_leaves_the_line_of_input_before_it_dismisses_a_warning(
+    tmp_path: Path,
+) -> None:
+    warning = Notice("No microphone was found.", Severity.WARNING)
+    async with opened(ToldSession((*READY, warning)), tmp_path) as (app, pilot):
+        await pilot.press("i")
+        assert isinstance(app.focused, Input)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.focused is None
+        assert "No microphone" in shown(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "No microphone" not in shown(app)
 
 
 async def test_forgotten_words_leave_the_screen_and_undo_brings_them_back(tmp_path: Path) -> None:

@@ -313,13 +313,14 @@ class AssistantScreen(SafeApp):
             self.notify("Copied the last answer.")
 
     def action_dismiss(self) -> None:
+        """Leave the line of input; if keys go elsewhere, dismiss the warning or error shown."""
         trouble = self.state.trouble
-        if trouble is not None:
+        if isinstance(self.focused, Input):
+            self.screen.set_focus(None)
+        elif trouble is not None:
             trouble.dismissed = True
             self.state.version += 1
             self._draw_soon()
-        elif isinstance(self.focused, Input):
-            self.screen.set_focus(None)
 
     def action_help(self) -> None:
         """Show or hide the panel that lists the keys available now."""
