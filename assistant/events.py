@@ -161,8 +161,8 @@ class MemoryUsed:
     `parts` are the named terms whose sum is the score; `words` are those that it shares with the
     turn. If `near` is False, it is too dissimilar to the turn to be worth its tokens. `corrects`:
     it supersedes something that the prompt's conversation still shows. `answers` is the probability
-    that it answers the turn's question (None if it was not judged), `outdated_by` the id of a newer
-    answer that seems to outdate it.
+    that it answers the turn's question (None if it was not judged). `outdated_by` is the id of a
+    newer answer that seems to outdate it.
     """
 
     id: str

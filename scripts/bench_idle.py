@@ -19,7 +19,7 @@ from scripts.common.assistant_process import Talking, talking
 from scripts.common.program import add_number
 
 RESTING = 0.01
-"""Share of a core that a worker may use while it has nothing to do."""
+"""Share of a core below which the workers, taken together, have nothing to do."""
 SETTLES = 20
 """Maximum number of waits for the workers to have nothing to do."""
 

@@ -7,7 +7,7 @@ vector of a text and its ranking of utterances (after Sanh et al. 2019). It lear
 layers, so their vectors don't change. The adapter is written to FOLDER in peft's format;
 `models/catalogue.toml` names the adapters in use. Some questions are held out. Before and after
 training, they are used to measure the mean cosine to the teacher's vector, and how often a question
-finds its utterance among all. The evaluation sets are not read.
+finds its utterance among all utterances. The evaluation sets are not read.
 """
 
 import sys

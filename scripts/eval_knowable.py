@@ -3,11 +3,11 @@
 A part of `data/evaluation/knowable.jsonl` has questions that only somebody with the internet could
 answer (live) or only somebody who was there (unseen), and other utterances (known). The program
 measures the share of such questions that are recognised, and the share of other utterances that are
-taken for one. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows how much
-ordinary talk is taken for such a question; a few of these utterances really are. The last lines say
-to which of all these the assistant replies without the language model, and how many of the
-questions in `answer_memories.jsonl`, and of what is known, count as questions whose answer only the
-user can have told. The thresholds in use are `UNKNOWABLE` and `TOLD`
+taken for such a question. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows
+how much ordinary talk is taken for such a question; a few of these utterances really are. The last
+lines give the shares that get a fixed reply, without the language model, and the shares of the
+questions in `answer_memories.jsonl`, and of the known utterances, that count as questions whose
+answer only the user can have told. The thresholds in use are `UNKNOWABLE` and `TOLD`
 (assistant/intents/intent_recogniser.py). They are chosen on part `dev`, and only mistakes of that
 part may be looked at (`--show`).
 """

@@ -1,4 +1,4 @@
-"""Measures what is taken down of a task while it is talked about: found, wrong and superfluous.
+"""Measures what is noted down about a task in a dialogue: what is found, wrong or superfluous.
 
 Each dialogue of FILE is one JSON object per line: {"task": "plan the trip to Lisbon", "turns":
 [{"user": "…", "assistant": "…"}], "settled": [["third of May"], ["train|by train"]], "not":

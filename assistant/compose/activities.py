@@ -33,12 +33,13 @@ async def open_activities(
     remark: Callable[[Remark], object],
     stack: AsyncExitStack,
 ) -> Activities:
-    """Open what an earlier session left open, have it listen, and show it to the model.
+    """Resume the form or task that an earlier session left open, have it hear what is said, and
+    show it to the model.
 
     Args:
         reader: finds what is said for a form; None without a model for the user's language.
-        statements: remember what was settled of a task; None without a long-term memory.
-        remark: says a remark after the answer of the running turn.
+        statements: remember what was settled about a task; None without a long-term memory.
+        remark: makes a remark after the answer of the running turn.
     """
 
     def off_record() -> bool:

@@ -40,7 +40,7 @@ def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
 
 
 def no_detectors() -> tuple[VoiceDetector, EndOfTurn]:
-    """Return detectors for a session without a microphone, which starts sooner without models."""
+    """Return detectors without models, so that a session without a microphone starts sooner."""
     return NoDetector(), NoDetector()
 
 

@@ -83,13 +83,13 @@ async def build_skills(
     state: UserState,
 ) -> tuple[list[Skill], ForgettingExecutor | None, UserStatements | None]:
     """Create the skills of a running assistant, the executor of their deletions (None without a
-    memory), and what remembers statements (None without a long-term memory). Also resume the
-    deletions that an earlier session began, so that the affected data is hidden again.
+    memory), and the `UserStatements` (None without a long-term memory). Also resume the deletions
+    that an earlier session began, so that the affected data is hidden again.
 
     Skills that control the dialogue itself belong to the voice loop.
 
     Args:
-        remark: says a remark after the answer of the running turn.
+        remark: makes a remark after the answer of the running turn.
     """
 
     def off_record() -> bool:

@@ -45,12 +45,12 @@ QUERY_THREADS = 2
 faster. On a busy machine even a second thread costs time, because it has to be woken. On two cores
 only one thread is used."""
 QUERY_TOKENS = 32
-"""Maximum number of tokens of a question that are encoded. Of a longer question, only the end is
+"""Maximum number of tokens of a question that are encoded. If a question is longer, only its end is
 encoded: encoding time grows with length, and recall must finish within 10 ms."""
 
 
 def chooses_model(settings: Settings) -> bool:
-    """Return whether this program chooses the language model itself. This is so with the profile
+    """Return whether this program chooses the language model itself. It does with the profile
     `default`, unless the settings name a model or a server."""
     llm = settings.llm
     named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"

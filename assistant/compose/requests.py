@@ -24,7 +24,7 @@ async def serve_requests(
     stack: AsyncExitStack,
 ) -> None:
     """Accept requests from other processes, unless another assistant in this home does. Without a
-    long-term memory, those about memories are left to the processes themselves.
+    long-term memory, those processes must handle requests about memories themselves.
 
     Args:
         handlers: for each `act` of a request that is not about memories, the function that carries

@@ -1,4 +1,4 @@
-"""Opens the user's state, and creates the watch that lets what is due ring."""
+"""Opens the user's state, and creates the watch that rings when something is due."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """The state of a session's user, and the watch that lets what is due ring."""
+    """The state of a session's user, and the watch that rings when something is due."""
 
     store: StateStore
     due: DueWatch
@@ -70,8 +70,8 @@ def open_state_requests(home: Home, settings: Settings, vault: Vault) -> Iterato
 async def start_state(
     state: UserState, home: Home, memory: MemoryService | None, stack: AsyncExitStack
 ) -> None:
-    """Tell the screen what there is, and watch in the background until the session ends. The
-    voice loop must be running. Without a memory, also accept requests about the state."""
+    """Show the state on the screen, and watch for what is due until the session ends. The voice
+    loop must be running. Without a memory, also accept requests about the state."""
     stack.callback(asyncio.create_task(state.due.run()).cancel)
     try:
         await asyncio.to_thread(state.store.tell)

@@ -1,4 +1,4 @@
-"""Creates what uses the tools of other programs. Without tool servers in the settings, nothing is
+"""Sets up the use of other programs' tools. Without tool servers in the settings, nothing is
 imported or started."""
 
 import asyncio
@@ -39,7 +39,7 @@ class SessionTools:
 
     @property
     def find(self) -> Callable[[str], Awaitable[Intent | None]] | None:
-        """What finds a tool for what is no command; None if there are no servers."""
+        """Finds a tool for an utterance that isn't a command; None if there are no servers."""
         return self.skill.find if self.skill is not None else None
 
 
@@ -88,10 +88,10 @@ def open_tools(
     remark: "Callable[[Remark], object]",
     stack: AsyncExitStack,
 ) -> SessionTools:
-    """Create what uses the tools of the servers in the settings.
+    """Set up the use of the tools of the servers in the settings.
 
     Args:
-        remark: says a remark when a tool that took long has answered.
+        remark: makes a remark when a slow tool has answered.
         stack: ends the servers.
     """
     if not settings.mcp:

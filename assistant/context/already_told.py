@@ -1,7 +1,8 @@
-"""Decides whether something that the assistant can't know by itself may have been told to it.
+"""Decides whether the assistant may have been told something that it can't know by itself.
 
-"Where are my keys?" can be answered after "I put my keys in the blue bowl". A model that is told
-that it can't know where they are says so, although the sentence is in its prompt.
+"Where are my keys?" can be answered after "I put my keys in the blue bowl". If a model is told that
+it can't know where the keys are, it says that it doesn't know, although its prompt contains the
+answer.
 """
 
 import re
@@ -19,20 +20,20 @@ PASSING = (
     "want need thing anything something kind sort open put leave left find found take took make "
     "made keep let give"
 )
-"""Words that say nothing about the topic of a question: the time, and what questions are framed
-with ("What time …?", "Have you got …?")."""
+"""Words that say nothing about the topic of a question: words for times, and words that only frame
+a question ("What time …?", "Have you got …?")."""
 _ASKED = re.compile(
     r"\b(?:asks?|asked|asking|wonders?|wondered|wondering|enquired|inquired|wants? to know|"
     r"wanted to know)\b",
     re.IGNORECASE,
 )
-"""Matches what reports a question in a summary: "The user asked whether it will rain."."""
+"""Matches verbs with which a summary reports a question: "The user asked whether it will rain."."""
 _DENIED = re.compile(
     r"\b(?:(?:do not|don't) know|(?:cannot|can not|can't) (?:know|tell|say|see|check|look)|"
     r"not (?:sure|able)|unable)\b",
     re.IGNORECASE,
 )
-"""Matches what says that something isn't known: "I don't know whether it will rain."."""
+"""Matches phrases that say that something isn't known: "I don't know whether it will rain."."""
 
 
 def may_be_told(
@@ -58,7 +59,7 @@ def may_be_told(
         said: what the user said before.
         answers: what the assistant said. Sentences that say that it doesn't know don't count.
         summary: of earlier exchanges. Sentences that report questions don't count.
-        beside: what else the prompt contains of what the user said.
+        beside: other texts in the prompt that contain what the user said.
     """
     lexicon = TextAnalyzer("en")  # a new one each time, because it keeps the words that it has seen
     newest = [each.text for each in sentences(words, semicolons=True)]
@@ -78,8 +79,8 @@ def may_be_told(
 
 
 def _stated(texts: Iterable[str]) -> Iterator[str]:
-    """The sentences that are no questions. Semicolons end them, because a form's state joins what
-    is filled in to the next question."""
+    """Yield the sentences that aren't questions. A semicolon also ends a sentence: in a form's
+    state, it separates what is filled in from the next question."""
     for text in texts:
         parts = sentences(text, semicolons=True)
         yield from (each.text for each in parts if not is_question(each.text))

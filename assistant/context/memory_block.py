@@ -25,10 +25,11 @@ utterances can be answered without memories, so their minimum is one."""
 LONG = 80
 """Maximum number of tokens per memory. Longer memories are cut. A spoken turn has 30 or fewer."""
 SHORT = LONG // 2
-"""Maximum number of tokens of the first `FEWEST` memories, on average, if the model can't read them
-in full in the time allowed."""
+"""Average number of tokens that the first `FEWEST` memories may each have if the model can't read
+them in full in the time allowed."""
 LONGEST_TEXT = 2000
-"""Maximum number of characters of a memory that are examined. `LONG` tokens never have so many."""
+"""Maximum number of characters of a memory that are examined. `LONG` tokens never have that
+many."""
 DATED_CHARACTERS = 400
 """Maximum number of characters of a memory in which days are replaced by dates. A spoken turn has
 fewer."""
@@ -287,7 +288,7 @@ def _lines(
         day = ""
         if memory.said is not None:
             words, dated = _dated(words, memory.said, now, exact)
-            # Of two dates in a line, small models take the wrong one.
+            # If a line contains two dates, small models take the wrong one.
             moment = (exact or memory.kind in DATED) and not dated
             if moment or memory.id in rivals:
                 day = relative_date(memory.said, now, exact=exact)
@@ -304,7 +305,7 @@ def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str,
         exact: whether to add how many days away each date is.
 
     Returns:
-        The words, and whether they contain dates and no day that is not understood.
+        The words, and whether days were replaced and every day was understood.
     """
 
     def write(day: date) -> str:
@@ -326,8 +327,9 @@ def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str,
 
 
 def _label(memory: MemoryUsed, day: str, order: str = "") -> str:
-    """Return the words before a memory: `CORRECTED` if it corrects something, its order if one of
-    two answers may outdate the other, the speaker unless that is the user, and the date."""
+    """Return the label of a memory: `CORRECTED` if it corrects something, `order` ("newest" if it
+    may outdate another memory, "earlier" if another may outdate it), the speaker unless that is the
+    user, and the date."""
     name = sanitised(memory.speaker[:LONGEST_NAME])
     who = {USER: "", ASSISTANT: "you"}.get(memory.speaker, name)
     label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", order, who, day)))
@@ -359,7 +361,7 @@ def _clipped(
 
 def _from_the_point(words: str, asked: frozenset[str]) -> str:
     """Return the end of the text, starting with the sentence that shares the most words with the
-    question. If several sentences share equally many, start with the first of them."""
+    question. If several sentences tie, start with the first."""
     every = sentences(words)
     shared = [len(asked & _word_beginnings(each.text)) for each in every]
     first = shared.index(max(shared))

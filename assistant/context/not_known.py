@@ -1,6 +1,7 @@
-"""What the assistant says, without the language model, to what it can't know.
+"""Fixed replies, not from the language model, to questions that the assistant can't answer.
 
-Told to say that it doesn't know, a small model invents an answer, or reads out what it was told.
+If a small model is told to say that it doesn't know, it invents an answer, or reads out what it was
+told.
 """
 
 from collections.abc import Iterable
@@ -13,8 +14,8 @@ from assistant.language.dialogue_acts import FIRST_PERSON
 NOT_ONLINE = "I can't look things up online, so I don't know."
 NOT_THERE = "I don't know, and I have no way of telling."
 WITH_TOOLS = "I'm afraid I don't know."
-"""Said if there are tools of other programs, with which the assistant may be able to find out what
-it is asked another time."""
+"""Said if there are tools of other programs: with these, the assistant may be able to answer such a
+question at another time."""
 NOT_TOLD = "I don't think you've told me that."
 REPLIES = (NOT_ONLINE, NOT_THERE, WITH_TOOLS, NOT_TOLD)
 """Each says that the assistant doesn't know, so none counts as an answer when the same is asked
@@ -22,17 +23,17 @@ again (`already_told.py`)."""
 
 
 RECOGNISABLE = 4
-"""Minimum number of words of an interrupted reply by which it is told from the model's answers."""
+"""Minimum number of words at which an interrupted reply can be told from the model's answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotKnown:
-    """What the assistant can't know by itself, but may have been told.
+    """Something that the assistant can't know by itself, but may have been told.
 
     Attributes:
-        reply: what it says, without the language model, if nothing has told it. If empty, the model
-            answers in any case.
-        about_user: whether only the user can have told it: facts of the user's own life.
+        reply: what the assistant says, without the language model, if it hasn't been told. If
+            empty, the model answers in any case.
+        about_user: whether only the user can have told it: a fact of the user's own life.
     """
 
     reply: str
@@ -44,9 +45,9 @@ def applicable(
 ) -> NotKnown | None:
     """Return `not_known` if it applies to the user's words; otherwise None.
 
-    It applies to English words only. What is `about_user` applies if the words are in the first
-    person, or share a word with what the user has told. Other questions ask for what everybody may
-    know ("Which state is the Grand Canyon in?").
+    It applies to English words only. If it is `about_user`, it applies only if the words are in the
+    first person, or share a word with something that the user has told. Other questions ask for
+    something that everybody may know ("Which state is the Grand Canyon in?").
 
     Args:
         memories: what was recalled for the words.

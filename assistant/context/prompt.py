@@ -35,8 +35,8 @@ language model knows."""
 SUMMARY_OPENING = "Earlier in this conversation: "
 NOT_KNOWN = "(You can't look this up. Say that you don't know it.)"
 NOT_KNOWN_UNLESS_NOTED = "(If the notes don't say it, say that you don't know it.)"
-"""What the model is told, in English, of a question that the assistant can't answer by itself: the
-second if the prompt contains memories."""
+"""Added, in English, to a question that the assistant can't answer by itself: the second if the
+prompt contains memories, otherwise the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Newest:
     Attributes:
         pending: earlier words of the user that were not answered.
         words: the user's words.
-        not_known: what they ask for that the assistant can't know by itself; None if nothing.
+        not_known: set if they ask for something that the assistant can't know by itself.
     """
 
     pending: str
@@ -102,7 +102,7 @@ class Prompt:
     """A message to the user if the newest message had to be shortened."""
     reply: str = ""
     """What is said without the language model, because the words ask for something that the
-    assistant can't know by itself, and nothing in the prompt tells it. If empty, the model
+    assistant can't know by itself and that the prompt doesn't contain. If empty, the model
     answers."""
 
 
@@ -179,7 +179,7 @@ def date_line(now: datetime) -> str:
 
 
 def state_line(state: str) -> str:
-    """Return what the model is told of an open form or task, as a part of the newest message."""
+    """Return what the model is told about an open form or task, as a part of the newest message."""
     return f"({state.strip()})" if state.strip() else ""
 
 

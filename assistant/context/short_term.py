@@ -134,7 +134,7 @@ class ShortTermMemory:
         Args:
             memories: best first.
             reads_per_s: tokens that this model reads per second, if known.
-            not_known: what the words ask for that the assistant can't know by itself.
+            not_known: set if the words ask for something that the assistant can't know by itself.
         """
         return self._window.build(
             self.conversation,

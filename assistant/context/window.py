@@ -1,4 +1,4 @@
-"""Selects the exchanges that the model sees, counted in exact tokens, and builds each turn's
+"""Selects the exchanges that the model sees, by exact token counts, and builds each turn's
 prompt.
 
     [system prompt + profile + summary] [history …] | [state, date, memories, newest message, hint]
@@ -107,7 +107,7 @@ class ContextWindow:
         self._language = settings.persona.language
         self._memory = settings.memory
         self.state: Callable[[], str] = str
-        """Returns what the model is told of an open form or task. The model's cache holds it."""
+        """Returns what the model is told about an open form or task. `read_ahead` includes it."""
         room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
         self.budget = min(settings.context.max_context_tokens, room)
         """Maximum number of tokens of a prompt."""
@@ -144,13 +144,13 @@ class ContextWindow:
         reads_per_s: float | None = None,
         not_known: NotKnown | None = None,
     ) -> Prompt:
-        """Build the prompt for a turn. Does not change the conversation, so the words may be
-        uncertain.
+        """Build the prompt for a turn. Does not change the conversation, so it may be called
+        before it is certain what the user said.
 
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
             reads_per_s: tokens that this model reads per second, if known.
-            not_known: what the words ask for that the assistant can't know, unless it was told.
+            not_known: set if they ask for something that the assistant can only have been told.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
@@ -224,7 +224,7 @@ class ContextWindow:
         return frozenset(exchange.id for exchange in self._in_view(conversation))
 
     def wording(self, exchange: Exchange) -> str:
-        """Return the user's words of `exchange` as the model sees them: very long ones are cut."""
+        """Return what the user said in `exchange` as the model sees it: a very long text is cut."""
         text = exchange.user_text.strip()
         if exchange.id not in self._cuts:
             self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
@@ -343,7 +343,7 @@ class ContextWindow:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
     def _told(self, newest: Newest, summary: Summary | None, shown: _Shown) -> bool:
-        """Whether the prompt may contain the answer to the words, leaving aside the memories."""
+        """Whether the prompt, apart from recalled memories, may answer the user's question."""
         said = [each.user_text for each in shown.exchanges]
         beside = [newest.state, *self._profile.memories()]
         answers = [each.assistant_text for each in shown.exchanges if not is_fixed(each)]

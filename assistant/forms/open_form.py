@@ -63,7 +63,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class PutInSlot:
-    """What was put in a slot. `before` is the content that was replaced; None if it was empty."""
+    """What was put in a slot. `before` is the replaced content; None if the slot was empty."""
 
     key: str
     slot: Slot
@@ -79,8 +79,8 @@ class PutInSlot:
 @dataclass(frozen=True, slots=True)
 class _Unheard:
     """An exchange that has not been heard yet, i.e. not been read for values. `asked` is the name
-    of the slot that had been asked for before it, `later` the names of slots that were filled after
-    it."""
+    of the slot that had been asked for before it, and `later` contains the names of slots that were
+    filled after it."""
 
     asked: str
     later: set[str] = field(default_factory=set)
@@ -90,8 +90,8 @@ class OpenForm:
     """A form that is being filled in, with a copy of what it contains. Methods that block read or
     change the store, and may raise StoreError; the others read only the copy.
 
-    Thread-safe: an utterance may be filled in while a thread still fills in what was said before.
-    The methods that don't block are for the event loop.
+    Thread-safe: an utterance may be processed while another thread is still filling in the previous
+    one. The methods that don't block are for the event loop.
     """
 
     def __init__(self, store: StateStore, form: Form, entry: Entry) -> None:
@@ -206,8 +206,8 @@ class OpenForm:
         return list(self._filled.values())
 
     def values(self) -> dict[str, Value]:
-        """Return the values by the names of their slots, the one that was changed last at the
-        end."""
+        """Return the values by the names of their slots, with the most recently changed one
+        last."""
         order = [*(name for name in self._filled if name not in self._recency), *self._recency]
         return {
             name: self._filled[name].value
@@ -220,8 +220,8 @@ class OpenForm:
         return [each for each in self.form.slots if each.name not in self._filled]
 
     def next_slot(self) -> Slot | None:
-        """Return the slot to ask for next. One for which the assistant has asked in vain waits
-        until the others are filled."""
+        """Return the slot to ask for next. A slot for which the assistant has asked without success
+        waits until the others are filled."""
         empty = self.missing()
         fresh = [each for each in empty if self._asked_for.get(each.name, 0) < MOST_ASKED]
         return next(iter(fresh or empty), None)

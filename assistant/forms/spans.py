@@ -26,16 +26,16 @@ _BASE = re.compile(
     rf"\b(?:the (?:{DAYS}|weekend)|(?:day|week|fortnight|month|year)s?)\Z", re.IGNORECASE
 )
 _BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
-"""After a day of `_BASE`, it means a day beside another: "the Sunday after the concert"."""
+"""After a day of `_BASE`, it means a day relative to another: "the Sunday after the concert"."""
 _RANKED = re.compile(r"\s+(?:day|week|month|year|time|half|one|option|birthday)s?\b", re.IGNORECASE)
 """After an ordinal, it means one of several things, and not a day of a month: "the second year of
 school"."""
 _CLOCK = re.compile(r"\s+(?:past|o'?clock|[ap]\.?m)\b", re.IGNORECASE)
 """After a number, it shows that the number is a time, or part of one."""
 _NOT = re.compile(r"\b(?:not|except)(?: (?:on|at|the|this|next|in|for))*\s*\Z", re.IGNORECASE)
-"""What precedes a value that is not meant."""
+"""Matches the words before a value that is not meant."""
 _OR = re.compile(r"\s*,?\s*\b(?:or|to)(?: (?:maybe|perhaps|even|on|at|the|a))*\s*", re.IGNORECASE)
-"""What stands between two values of which only one is meant, or neither."""
+"""Matches the words between two values if only one of them is meant, or neither."""
 _TIME_JOINS = "half quarter past to at in the a and o'clock oclock before after around about"
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 

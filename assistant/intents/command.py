@@ -180,9 +180,9 @@ class Command:
     wish about …").
 
     The arguments of all other kinds are part of the utterance, too: `words` is what it is about
-    (what to be reminded of, the items of a list, the text of a note, what to calculate), `when` the
-    time, the duration or the amount, and `name` the name of a timer, a list, a place, a form or a
-    task. `every` is set if the user means all things of a kind ("cancel both timers").
+    (what to be reminded of, the items of a list, the text of a note, what to calculate), `when` is
+    the time, the duration or the amount, and `name` is the name of a timer, a list, a place, a form
+    or a task. `every` is set if the user means all things of a kind ("cancel both timers").
     """
 
     kind: CommandKind

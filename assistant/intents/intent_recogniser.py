@@ -130,13 +130,13 @@ LIKELIER = 4.0
 back" then means the form, whereas it otherwise means what was said last."""
 ABOUT_USER = 0.5
 """Minimum probability at which a question counts as asking about the user's life, so that it is
-judged which memories answer it. For other questions, memories may help without answering them: that
-the user is allergic to peanuts, if the question is whether a dish is healthy."""
+judged which memories answer it. For other questions, a memory may help without being the answer,
+e.g. the user's allergy to peanuts if the question is whether a dish is healthy."""
 ASKS_ADVICE = re.compile(r"\b(should|shall|could|would|can|may)\b", re.IGNORECASE)
 """Matches questions that don't ask for a fact of the user's life, even if they are about it."""
 TOLD = 0.9
 """Minimum probability at which an utterance counts as asking for something that only the user can
-have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions do that
+have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions reach it that
 everybody can answer; `not_known.applicable` excludes most of these."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
@@ -246,10 +246,11 @@ def is_classified(command: Command | None) -> bool:
 
 
 def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -> NotKnown | None:
-    """Return what the assistant can't know by itself, if an utterance asks for such a thing.
+    """Return a `NotKnown` if an utterance asks for something that the assistant can't know by
+    itself; otherwise None.
 
-    The reply is empty if the utterance is not a single question. The rest of it may ask for
-    something else or want another kind of answer, so the language model answers.
+    Its reply is empty if the utterance is not a single question. The rest of the utterance may ask
+    for something else or want another kind of answer, so the language model answers.
 
     Args:
         found: what the classifier makes of it; None if it wasn't asked, or didn't answer.
@@ -290,7 +291,7 @@ def intent_of(command: Command | None, found: ClassifiedText | None, text: str) 
 
 
 def _classified_kind(command: Command) -> CommandKind:
-    """The kind by which the classifier knows a command: to it, all periods are the same."""
+    """The classifier's kind for a command: it has only one kind for all periods."""
     return CommandKind.FORGET_PERIOD if command.kind in PERIODS else command.kind
 
 

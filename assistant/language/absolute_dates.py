@@ -39,8 +39,8 @@ _NOT_AFTER = frozenset({
 """After one of these words, a weekday does not mean a single day, or can't be replaced by "on" and
 a date."""
 _EDGE = re.compile(r"\W*$|[,;:.!?)]")
-"""Matches what follows a weekday at the end of a clause. If another word follows a weekday, the
-weekday may be part of a name."""
+"""Matches the end of a clause right after a weekday. If another word follows a weekday, the weekday
+may be part of a name."""
 _EARLIER_CLAUSES = re.compile(
     r".*(?:[;:.!?]|,(?=\s+(?:I|we|you|he|she|it|they)\b)|\b(?:and|but|so|because|then)\b)",
     re.DOTALL | re.IGNORECASE,
@@ -163,8 +163,8 @@ def _span(said: _Said, match: re.Match[str]) -> str:
 
 
 def _of_month(said: _Said, match: re.Match[str]) -> str:
-    """Convert e.g. "on the third" to the next such date. Beside a past tense it may as well be the
-    last one ("they've moved my test on the third"), and is not replaced."""
+    """Convert e.g. "on the third" to the next such date. With a past tense, it may just as well
+    mean the last such date ("they've moved my test on the third"), and is not replaced."""
     if past_tense().search(match.string) is not None:
         return match.group()
     number = number_of(match["nth"]) or 0

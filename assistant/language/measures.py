@@ -1,4 +1,4 @@
-"""Units of measurement: their names, and how many of one are in another.
+"""Units of measurement: their names, and the factors that convert one to another.
 
 The table is in `data/languages/en.toml`. It holds only units that people convert in daily life, so
 that no short word ("a", "us", "as") is taken for a unit. All factors are exact by definition, or as

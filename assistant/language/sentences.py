@@ -119,7 +119,8 @@ def _initials(word: str) -> bool:
 
 
 def as_sentence(words: str) -> str:
-    """Return `words` with a capital letter and a full stop, and otherwise unchanged.
+    """Return `words` with a capital letter and, unless they end with a mark, a full stop. Extra
+    spaces, and stray commas and the like at either end, are removed.
 
     >>> as_sentence("my locker code is 4471")
     'My locker code is 4471.'

@@ -1,4 +1,4 @@
-"""Times in words, as somebody would say them: those of the past, those to come, and durations."""
+"""Times in words, as people say them: past and future times, and durations."""
 
 from datetime import date, datetime, timedelta
 

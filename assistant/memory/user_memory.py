@@ -298,8 +298,8 @@ class UserMemory:
         return upkeep.standing(memory.id for memory in memories)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
-        """Apply `how` to the memories with these ids, as far as they exist. Return the new
-        versions. Raises StoreError if writing failed."""
+        """Apply `how` to the existing memories with these ids. Return the new versions. Raises
+        StoreError if writing failed."""
         return self._writing.submit(self._index_sync.change, ids, how).result()
 
     def delete(self, memories: Sequence[Memory]) -> None:

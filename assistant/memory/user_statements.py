@@ -130,7 +130,7 @@ class UserStatements:
         return await asyncio.to_thread(self._meant, turns, self._turns.named)
 
     async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
-        """Return the corrections that `words` may mean, as far as rules can tell. If there are
+        """Return the corrections that `words` may mean according to the rules. If there are
         several, it is unclear what is wrong."""
         meant = await self.meant(turns)
         whole = stands_alone(words)

@@ -52,8 +52,8 @@ class ExactAnswers:
         return Reply(text) if text is not None else None
 
     async def ask(self, command: Command) -> Reply | None:
-        """Return None. If it isn't certain that an exact answer is wanted, letting the language
-        model answer troubles the user less than asking back."""
+        """Return None. If it isn't certain that an exact answer is wanted, an answer from the
+        language model bothers the user less than a question would."""
         del command
         return None
 
@@ -85,8 +85,8 @@ def time_answer(place: str | None, now: datetime) -> str:
 
 
 def date_answer(when: str | None, today: date) -> str | None:
-    """Return a day in words: the weekday, the date, and the year if that was asked for. None if
-    the words name no day."""
+    """Return a day in words: its date, with the year if that was asked for or the day is far away.
+    If a week was asked for, return its number. None if the words name no day."""
     said = re.sub(r"[^\w ]", "", when.lower()).strip() if when is not None else "today"
     if _PRESENT.fullmatch(said):
         return f"It's {_spoken_date(today, year=False)}."
@@ -117,7 +117,8 @@ def _spoken_date(day: date, *, year: bool) -> str:
 
 
 def _spoken_day(day: date, *, year: bool) -> str:
-    """Return "the eighteenth of November"; with the year, ", twenty twenty-six"."""
+    """Return e.g. "the eighteenth of November", or with the year "the eighteenth of November,
+    twenty twenty-six"."""
     words = f"the {ordinal_words_of(day.day)} of {MONTHS[day.month - 1]}"
     return f"{words}, {_spoken_year(day.year)}" if year else words
 

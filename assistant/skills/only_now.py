@@ -1,4 +1,4 @@
-"""Says once that what is set up lasts only as long as the session."""
+"""Tells the user once that alarms, reminders, lists and notes last only as long as the session."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace

@@ -228,7 +228,7 @@ class SkillRegistry:
         return reply
 
     async def _answered(self, asked: Reply, text: str, names: tuple[str, ...]) -> Reply | None:
-        """Take `text`, which turned out to be no command, as an answer to the question that
+        """Take `text`, which turned out not to be a command, as an answer to the question that
         waited."""
         self._asked = asked
         if self.takes_words(text):

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 NO_WORDS = frozenset({"form", "title", "slot", "label", "asked", "read", "exchange"})
-"""Keys of contents whose texts are not the user's words, but ids, or names of a form and of what it
-asks for."""
+"""Keys of contents whose texts are not the user's words, but ids, or names of a form or of its
+slots."""
 
 
 class EntryKind(StrEnum):

@@ -24,8 +24,8 @@ _EARLIER = "INSERT INTO state_change (entry, at, exchange, content)"
 
 
 class StateStore:
-    """One user's state. Thread-safe. It implements `HidesItems`, for which the ids of entries count
-    as ids of memories. If a user has several stores, each has to be told what is hidden.
+    """One user's state. Thread-safe. It implements `HidesItems`: `HiddenItems.memories` may contain
+    ids of entries. If a user has several stores, each has to be told what is hidden.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
     has changed nothing.
@@ -113,7 +113,7 @@ class StateStore:
         return added
 
     def of_others(self, ids: Collection[str]) -> set[str]:
-        """Return those of these ids that belong to other users' entries."""
+        """Return the ids, among the given ones, of entries that belong to other users."""
         query = "SELECT id FROM state WHERE user != ? AND id IN (SELECT value FROM json_each(?))"
         with self._transcript.reading() as db:
             found = db.execute(query, (self._user, json.dumps(list(ids)))).fetchall()
@@ -182,7 +182,7 @@ class StateStore:
         can be restored.
 
         Args:
-            if_empty: whether to keep entries that others belong to, even if those are hidden.
+            if_empty: whether to keep an entry that other entries, even hidden ones, belong to.
         """
         with self._transcript.writing() as db:
             if if_empty:
@@ -193,8 +193,8 @@ class StateStore:
         return gone
 
     def tell(self) -> None:
-        """Emit StateChanged for each kind of which there are entries. Called when a session starts,
-        so that a screen shows what there is."""
+        """Emit StateChanged for each kind that has entries. Called when a session starts, so that a
+        screen shows the state."""
         with self._transcript.reading() as db:
             query = "SELECT DISTINCT kind FROM state WHERE user = ? ORDER BY kind"
             found = db.execute(query, (self._user,)).fetchall()
@@ -256,8 +256,8 @@ class StateStore:
         return [each for each in found if hidden.isdisjoint((each.id, each.parent))]
 
     def _readable(self, entry: Entry) -> bool:
-        """Whether the skills can read an entry. An older version of this program, or the user by
-        hand, may have written one that they can't read. Leaving it out keeps the others usable."""
+        """Whether the skills can read an entry. They may be unable to if an older version of this
+        program wrote it, or the user edited it. Leaving it out keeps the others usable."""
         try:
             check_content(entry.kind, entry.content)
         except ValueError as error:

@@ -10,7 +10,7 @@ from assistant.state.entries import content_of, texts_in
 
 class StoredWords:
     """Finds and deletes forgotten words in the states that a transcript contains. It implements
-    `DataLocation`, for which the ids of entries count as ids of memories.
+    `DataLocation`: the ids of memories that it is given may be ids of entries.
 
     All methods block, and may raise StoreError.
     """

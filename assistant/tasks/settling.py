@@ -1,9 +1,9 @@
 """Finds what the user may have settled about a task, in their own words. English only.
 
 What is only considered, asked, reported or said of other people settles nothing. The assistant's
-words only show what a "yes" or a "no" refers to, and which of the user's words were understood as
-settled. The assistant's words never become a line themselves, except for what the user has agreed
-to.
+words only show what a "yes" or a "no" refers to, and, where they repeat the user's words, that
+these were understood as settled. They never become a line of the task, except for what the user has
+agreed to.
 """
 
 import re
@@ -36,8 +36,8 @@ class Candidate:
     """Something that the user's words may settle.
 
     `certain` is set if the form of the words alone shows that they settle it. `ours` is set if they
-    probably do, unless they are about something other than the task: "we need a cot". `corrects` is
-    set if they say that they replace something earlier. `drops` is set if they take something back.
+    probably do ("we need a cot"), provided that they are about the task. `corrects` is set if they
+    say that they replace something earlier. `drops` is set if they take something back.
     `others` is set if they say what somebody else does. `bare` is set if they have no verb and
     answer no question. `offered` is set if the words are the assistant's, and may have nothing to
     do with a plan: "Would you like a joke?"
@@ -165,7 +165,7 @@ def _continues(clause: Clause, open_: Candidate) -> bool:
 
 
 def _opposes(clause: Clause, open_: Candidate) -> bool:
-    """Whether a clause names the value that the clause before it replaces: "forty boxes, not
+    """Whether a clause names the old value that the previous clause has replaced: "forty boxes, not
     thirty"."""
     found = p.RATHER_NOT.match(clause.text)
     if found is None:
@@ -175,7 +175,7 @@ def _opposes(clause: Clause, open_: Candidate) -> bool:
 
 
 def _is_part(new: Candidate, clause: Clause) -> bool:
-    """Whether what a clause settles is only a part of a sentence, without a verb."""
+    """Whether a candidate is the whole text of its clause, which may then continue a sentence."""
     return new.text == clause.text and not new.drops
 
 
@@ -293,7 +293,7 @@ def _lowered(words: str) -> str:
 
 
 def _trimmed(words: str) -> str:
-    """Return a line without words that only end a sentence. A long line is cut between two
+    """Return a line without filler at its end, such as "please". A long line is cut between two
     clauses."""
     while (bare := p.TRAILING.sub("", words)) != words:
         words = bare

@@ -74,8 +74,8 @@ def topic(name: str) -> str:
 
 
 def called(name: str, tasks: Sequence[Task], lexicon: TextAnalyzer) -> Task | None:
-    """Return the task that a name means: of the tasks whose names contain all content words of that
-    name, the one that was used last."""
+    """Return the task that a name means: the most recently used task whose name contains all
+    content words of that name."""
     wanted = lexicon.content_and_numbers(topic(name))
     for task in reversed(tasks):
         have = lexicon.content_and_numbers(topic(task.name))

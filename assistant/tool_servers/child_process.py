@@ -197,8 +197,8 @@ class ChildProcess:
     async def _stop(
         self, process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Task[None]]
     ) -> None:
-        """End the server: close its input, wait for it to end, and kill whatever still runs of it
-        and of the processes that it has started."""
+        """End the server: close its input, wait for it to end, and kill it and the processes that
+        it has started if they are still running."""
         assert process.stdin is not None
         process.stdin.close()
         with contextlib.suppress(TimeoutError):

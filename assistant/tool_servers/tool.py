@@ -1,4 +1,4 @@
-"""Describes the tools of servers, as far as they can be used by voice."""
+"""Describes those tools of servers that can be used by voice."""
 
 import json
 import re

@@ -2,8 +2,8 @@
 
 The language model sometimes says "I've set a timer" or "I'll remind you", although it can do
 nothing but talk. What skills really do is said by their own replies. So every such claim of the
-model is false, and is neither spoken nor shown nor stored. Neither is an answer that begins by
-reading out a line of the prompt.
+model is false, and is neither spoken nor shown nor stored. The same goes for an answer that begins
+by reading out a line of the prompt.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Threshold(NamedTuple):
     """Minimum probabilities at which a sentence counts as a claim.
 
     Attributes:
-        request: the probability of a request from which on this threshold applies.
+        request: minimum probability of a request for this threshold to apply.
         own: for a sentence in the first person.
         other: for any other sentence ("Your alarm is set.").
     """

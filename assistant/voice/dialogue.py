@@ -224,8 +224,8 @@ class Dialogue:
             await self._idle.wait()
 
     async def begin(self, answer: SpeculativeAnswer) -> Generation | str:
-        """Build the prompt for an answer, and return what the model is asked; or return what is
-        said without it. The turn begins later, when the answer is confirmed."""
+        """Build the prompt for an answer. Return the request to the model, or the fixed reply if
+        the model isn't needed. The turn begins later, when the answer is confirmed."""
         self._memory.pause()
         await self.cache.cool()
         answer.turn, answer.hides = self.next_turn, self.last_said.hides
@@ -391,7 +391,7 @@ class Dialogue:
         self.cut_off()
 
     async def close(self) -> None:
-        """End the session. Of the current answer, the part that was heard is stored."""
+        """End the session. The part of the current answer that was heard is stored."""
         self.cut_off()
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()

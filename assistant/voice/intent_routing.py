@@ -37,8 +37,8 @@ class RouteIntents(FrameProcessor):
         recogniser: recognises commands to the assistant itself.
         skills: carry out commands, besides those about the dialogue.
         ringing: ends when the user says anything that is a command or a turn.
-        find_tool: returns the intent of an utterance that is no command, but may ask for a tool of
-            another program. None if there are no such tools.
+        find_tool: returns the intent of an utterance that isn't a command, but may ask for a tool
+            of another program. None if there are no such tools.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class RouteIntents(FrameProcessor):
                 await self._say(reply, text)
 
     def remark(self, remark: Remark) -> None:
-        """Say a remark about an effect of the last turn, once the turn is answered and nobody
+        """Make a remark about an effect of the last turn, once the turn is answered and nobody
         speaks. The effect can be undone like that of a command."""
 
         async def say() -> None:

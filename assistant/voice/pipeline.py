@@ -161,7 +161,7 @@ class VoiceLoop:
         await self._worker.queue_frame(TypedFrame(text))
 
     def remark(self, remark: Remark) -> None:
-        """Say a remark about an effect of the last turn, as soon as the turn is answered."""
+        """Make a remark about an effect of the last turn, as soon as the turn is answered."""
         self._route.remark(remark)
 
     async def stop_speaking(self) -> None:

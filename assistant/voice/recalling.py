@@ -93,7 +93,7 @@ class Recall(FrameProcessor):
         except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
         answer.memories = found.memories
-        if about_user and found.missed:  # nobody can say that it was never told
+        if about_user and found.missed:  # it may have been told
             answer.not_known = NotKnown("", about_user=True)
         answer.when_confirmed(partial(self._report, found))
 

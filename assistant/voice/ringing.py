@@ -1,4 +1,4 @@
-"""The pipeline's step after `intent_routing`: rings, and says what for."""
+"""The pipeline's step after `intent_routing`: rings, and says what it rings for."""
 
 import asyncio
 import time

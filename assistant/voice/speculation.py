@@ -44,14 +44,14 @@ class SpeculativeAnswer:
     classified: ClassifiedText | None = None
     """What the classifier makes of the user's words; None if it wasn't asked or didn't answer."""
     not_known: NotKnown | None = None
-    """What the words ask for that the assistant can't know by itself; None if nothing."""
+    """Set if the words ask for something that the assistant can't know by itself."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""
     hides: int = 0
     """As in `LastSaid`, when the prompt was built."""
     text: str = ""
-    """The text of the answer, as far as it is written."""
+    """The text of the answer that has been written so far."""
     heard: str = ""
     """The part of `text` that the loudspeaker has played."""
     when_heard: Callable[[], object] | None = None

@@ -1,5 +1,5 @@
 """The pipeline's step after `recalling`: builds the prompt and streams the language model's answer,
-or passes on a fixed answer to what can't be known."""
+or passes on a fixed answer to a question that can't be answered."""
 
 import asyncio
 import logging

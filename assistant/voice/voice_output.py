@@ -1,4 +1,4 @@
-"""What the dialogue controls of the assistant's voice."""
+"""The functions of the assistant's voice that the dialogue controls."""
 
 from typing import Protocol
 

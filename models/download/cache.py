@@ -123,7 +123,7 @@ class ModelStore:
         return ModelState.PARTIAL if self._partial(name).exists() else ModelState.MISSING
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Return those of the models that must be pulled before they can be used."""
+        """Return the models that must be pulled before they can be used."""
         return [name for name in names if self.state(name) is not ModelState.READY]
 
     def location(self, name: str) -> Path:

@@ -119,7 +119,7 @@ class HubSource:
             with transfer.append(file.name, start, self.label) as out:
                 limit = file.bytes - start
                 if not write_at_most(out, self._blocks(response, transfer), limit):
-                    # The body is longer than the file should be. Its digest will be checked.
+                    # The rest of the body is dropped. The file's digest will be checked.
                     return
         if transfer.have(file.name) < file.bytes:
             raise _Cut("too few bytes")

@@ -16,9 +16,9 @@ of the full graph, and a third of the memory. A few channels of the activations 
 larger than the others. A scale common to all channels would round the smaller channels to almost
 nothing (all-mpnet-base-v2: mean cosine 0.91 to full precision). So each channel is divided by a
 factor of its own, and its weights are multiplied by the same factor (SmoothQuant, Xiao et al.
-2022). The factor balances the channel's range on some sentences against the range of its weights.
-This gives a mean cosine of 0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as
-long. With 8-bit instead of 7-bit weights, sums overflow on older processors without VNNI.
+2022). The factor balances the channel's range, measured on sample texts, against the range of its
+weights. This gives a mean cosine of 0.99. Blockwise 8-bit weights reach 0.9998, but take almost
+twice as long. With 8-bit instead of 7-bit weights, sums overflow on older processors without VNNI.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ GREATEST_WEIGHT = 63
 8-bit activations fits into 16 bits."""
 EASE = 0.7
 """Share of a channel's range that is moved from the activations to the weights, in [0, 1]
-(SmoothQuant's alpha). Of the values from 0.4 to 0.8, this one gives the best cosine."""
+(SmoothQuant's alpha). This value gives the best cosine of those from 0.4 to 0.8."""
 TINY = 1e-5
 
 
@@ -218,7 +218,7 @@ def _position_bias(graph: Graph, published: Published) -> str:
 def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Array:
     """Return the bucket of each distance (key minus query) by T5's scheme (Raffel et al. 2020).
 
-    Half of the buckets are for each direction. Each near distance has its own bucket. Far distances
+    Each direction has half of the buckets. Each near distance has its own bucket. Far distances
     share buckets of logarithmic width up to `furthest`.
     """
     half = buckets // 2

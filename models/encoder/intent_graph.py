@@ -10,7 +10,7 @@ The graph takes token ids, shape (texts, length), of texts of the same length. I
   softmax gives calibrated probabilities.
 - `told`, shape (texts, 1): the logit of whether only the user can have told what a text asks for.
 
-The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
+In addition to peft's files, the adapter's folder has `intents.json` with the names of the kinds
 (`models/encoder/intents.py`). The weights of the last layers are in the same file as the
 adapter's, so that one digest covers all.
 """

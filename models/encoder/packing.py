@@ -29,12 +29,12 @@ Shapes = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum numbers of tokens, special tokens not counted in the first two.
+    """Maximum numbers of tokens. The first two don't count special tokens.
 
     Attributes:
-        text: of the text. The rest is not read.
-        item: of an item. The rest is not read.
-        at_once: of one input.
+        text: for the text. The rest is not read.
+        item: for an item. The rest is not read.
+        at_once: for one input.
     """
 
     text: int
@@ -150,5 +150,5 @@ def read_layers(adapter: Path, purpose: str, shapes: Shapes) -> Layers:
 
 
 def sigmoid(x: Array) -> Array:
-    """Return the probabilities that outputs stand for."""
+    """Convert outputs of a layer to probabilities."""
     return np.asarray(1 / (1 + np.exp(-x)), np.float32)

@@ -16,7 +16,7 @@ from models.encoder.packing import Layers, Limits, PackedModel, Shapes, read_lay
 
 RERANKER = "reranker.int8.onnx"
 MEMORY_LIMITS = Limits(text=32, item=48, at_once=132)
-"""Of a question, a memory and an input, which has room for two memories."""
+"""The limits of a question, of a memory, and of an input, which has room for two memories."""
 PURPOSE = "ranking memories"
 
 
@@ -79,7 +79,7 @@ class OnnxReranker:
 
 
 def judging_shapes(dimensions: int) -> Shapes:
-    """Return the shapes of the layers on top of an encoder whose token states have so many
+    """Return the shapes of the layers on top of an encoder whose token states have this many
     dimensions. They read the state of [CLS]."""
     return {"answers": (1, dimensions), "outdated": (1, dimensions)}
 

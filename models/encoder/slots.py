@@ -38,8 +38,8 @@ MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
 """Marks that may only follow certain other marks."""
 SLOT_LIMITS = Limits(text=96, item=32, at_once=448)
-"""Of an utterance, a slot's description and an input. If the slots need more, there are several
-inputs."""
+"""The limits of an utterance, of a slot's description, and of an input. If the slots need more,
+they are distributed over several inputs."""
 HIDDEN = 192
 """Size of the layers that bring tokens and slots together."""
 PURPOSE = "forms"
@@ -98,7 +98,7 @@ class OnnxSlotReader:
 
 
 def slot_shapes(dimensions: int) -> Shapes:
-    """Return the shapes of the layers on top of an encoder whose token states have so many
+    """Return the shapes of the layers on top of an encoder whose token states have this many
     dimensions. The first reads a slot's [SEP] and [CLS]. The next three bring tokens and slots
     together, so that `marks` can mark the tokens. The last reads [CLS]."""
     return {

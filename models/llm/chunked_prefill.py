@@ -68,7 +68,7 @@ class ChunkedPrefill:
         self._context = context
         self._size = _Size(most)
         self._held: list[int] = []
-        """The tokens at the start of the slot's cache, as far as they are known."""
+        """The known tokens at the start of the slot's cache."""
         self._slot = threading.Lock()
 
     def enter(self, cancelled: threading.Event) -> bool:

@@ -174,9 +174,8 @@ class Notes:
         return [each for each in found if each.calm]
 
     def speed(self, hardware: Hardware, models: Sequence[str]) -> Speed | None:
-        """Return the median speed of the first of `models` that was measured often enough.
-
-        Returns None if none of them was.
+        """Return the median speed of the first of `models` that was measured often enough; None if
+        there is no such model.
         """
         for model in models:
             kept = self.measurements(hardware, model)

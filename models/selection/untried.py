@@ -74,7 +74,7 @@ def worth_trying(model: Model, hardware: Hardware) -> str:
     It ends with a command, so it has no full stop, and nothing can follow it.
     """
     suits = "should suit this machine"
-    if hardware.apple_silicon:  # its speed is not predicted there
+    if hardware.apple_silicon:  # there, a model's speed is not predicted
         suits = "fits into this machine's memory"
     return (
         f"{model.title} is expected to answer better and {suits}, but nobody has tried it with "

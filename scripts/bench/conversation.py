@@ -38,7 +38,8 @@ ASK = ("What do you think?", "Why would that be?", "What should I say?", "Is tha
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`block_tokens` are those of the memories in the prompt, `date_tokens` those of the date."""
+    """The tokens of one turn. `block_tokens` counts the tokens of the memories in the prompt, and
+    `date_tokens` those of the date."""
 
     number: int
     read_tokens: int

@@ -30,7 +30,8 @@ BATCH = 5_000
 TURNS = 20
 """Number of exchanges in each conversation."""
 SEEDS = 1_000
-"""At most this many texts are encoded; the vectors of all others are mixtures of theirs."""
+"""Maximum number of texts that are encoded. The vectors of all other texts are mixtures of
+theirs."""
 SEED = 7
 
 Vectors = NDArray[np.float32]
@@ -68,8 +69,8 @@ def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
 def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
     """Yields `count` memories in conversations, in order of time, in batches.
 
-    The facts, which are fewer, are spread among them; each of the others is joined from the
-    first half of one sentence and the second half of another.
+    A few of them are the facts, at random places. Each of the others is joined from the first half
+    of one sentence and the second half of another.
     """
     random = Random(SEED)
     start = datetime.now(UTC) - timedelta(minutes=2 * count)

@@ -85,8 +85,8 @@ class Running:
 
 @dataclass
 class Watch:
-    """Milliseconds of each measured call: `lasted` from its start to its end, `held` the longest
-    time in which nothing else ran on the event loop."""
+    """Milliseconds of each measured call. `lasted` is the time from its start to its end, and
+    `held` the longest time in which nothing else ran on the event loop."""
 
     lasted: list[float] = field(default_factory=list)
     held: list[float] = field(default_factory=list)

@@ -34,16 +34,16 @@ RISES = 0.2
 CALM_S = 0.15
 """Once the processor time has not risen for this long, the work has stopped."""
 LONGEST_WORK_S = 1.5
-"""Somebody begins to speak at most this long after the beginning of a batch."""
+"""Maximum time from the start of a batch until the simulated user begins to speak."""
 PATIENCE_S = 120.0
 ALLOWED_MS = 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class Yield:
-    """One interruption. `stopped_s` is the scheduler's own figure, `silent_s` the time until no
-    thread of worker or assistant used the processor any more, `worker_s` the processor time that
-    the worker still used."""
+    """One interruption. `stopped_s` is the scheduler's own figure. `silent_s` is the time until no
+    thread of the worker or of the assistant used the processor any more. `worker_s` is the
+    processor time that the worker used after the interruption."""
 
     kind: str
     after_s: float
@@ -63,8 +63,8 @@ class Yield:
 
 
 class Watch(threading.Thread):
-    """Checks the processor time of the processes until it no longer rises. The checks themselves
-    use hardly any. Linux only."""
+    """Checks the processor time of the worker and of this process until it stops rising. The checks
+    themselves use hardly any. Linux only."""
 
     def __init__(self, worker: int) -> None:
         super().__init__(daemon=True)
@@ -115,8 +115,8 @@ class Working:
         return self.scheduler.running or ""
 
     async def interrupted(self, chance: Random) -> Yield:
-        """Somebody speaks at a random moment of a batch, and falls silent when idle work has
-        stopped."""
+        """Simulate a user who begins to speak at a random moment of a batch, and falls silent when
+        idle work has stopped."""
         while True:
             kind, began = await self.begun(), time.monotonic()
             await asyncio.sleep(chance.uniform(0, LONGEST_WORK_S))

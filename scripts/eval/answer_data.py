@@ -1,5 +1,5 @@
-"""Reads the sets with which the assistant's answers are measured: conversations of everyday life,
-and people who tell the assistant of themselves and ask about it later."""
+"""Reads the sets with which the assistant's answers are measured: everyday conversations, and
+people who tell the assistant about themselves and later ask about what they said."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Expected:
 
     Attributes:
         accept: patterns that must all be found in it.
-        reject: patterns of which none may be found.
+        reject: patterns that must not be found in it.
         seconds: the shortest and the longest sensible answer, in seconds; None if unknown.
     """
 
@@ -36,7 +36,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation of everyday life, of which the answer to the last turn is judged."""
+    """An everyday conversation. The answer to its last turn is judged."""
 
     id: str
     writer: str
@@ -70,7 +70,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What one person said over several weeks, and asks at their end."""
+    """What one person said over several weeks, and the questions that they ask afterwards."""
 
     id: str
     writer: str
@@ -86,7 +86,7 @@ def read_talks(part: str, limit: int | None = None, file: Path | None = None) ->
     """The conversations of a part.
 
     Args:
-        limit: at most so many, with all kinds represented as evenly as possible.
+        limit: maximum number of conversations, with all kinds represented as evenly as possible.
 
     Raises:
         InputUnusable: the file can't be read, or a row can't be used.
@@ -115,7 +115,7 @@ def read_people(part: str, limit: int | None = None, file: Path | None = None) -
 
 
 def _spread(kinds: Sequence[str], limit: int | None) -> list[int]:
-    """The indices of `limit` of these, with all kinds represented as evenly as possible."""
+    """`limit` indices of `kinds`, with all kinds represented as evenly as possible."""
     places: dict[str, int] = {}
     order = []
     for at, kind in enumerate(kinds):

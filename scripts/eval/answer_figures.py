@@ -45,9 +45,10 @@ def figures(found: Sequence[Judged]) -> dict[str, Any]:
     """The share of right answers, with an interval over conversations or people, and the shares of
     answers with each fault.
 
-    A share counts only the answers to which it applies: `shown` those that need statements,
-    `right_of_shown` those whose statements the prompt shows, `invented` those that a language
-    model gave to a question that can't be answered. It is None if there are none.
+    A share counts only the answers to which it applies. For `shown`, these are the answers that
+    need statements; for `right_of_shown`, those whose statements the prompt shows; for `invented`,
+    those that a language model gave to a question that can't be answered. It is None if there are
+    none.
     """
     of, kinds = _by(found, "of"), _by(found, "kind")
     needing = [each for each in found if each.shown is not None]

@@ -1,4 +1,5 @@
-"""Lets people talk to the assistant on simulated days, so that their questions can be asked later.
+"""Simulates people who talk to the assistant on earlier days, so that their questions can be asked
+later.
 
 The assistant's replies are the same short text everywhere, and the language model does nothing, so
 that what is remembered doesn't depend on it.
@@ -61,8 +62,9 @@ class NoModel:
 
 
 async def live(folder: Path, person: Person, parts: SessionParts) -> None:
-    """Let a person say everything in a new home. After each session, do the idle work that the
-    settings enable and that needs no language model. Turns that a skill answers are not stored.
+    """Say everything that a person says to the assistant, in a new home. After each session, do the
+    idle work that the settings enable and that needs no language model. Turns that a skill answers
+    are not stored.
 
     Args:
         parts: the parts of the sessions, without a language model.

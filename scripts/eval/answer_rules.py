@@ -94,11 +94,11 @@ def judged(
     """Judge an answer.
 
     Args:
-        written: the model's text, as far as it is spoken.
+        written: the part of the model's text that is spoken.
         spoken: the same text in the form in which it is read aloud.
         said: the user's newest words.
-        facts: the user's statements that belong to the answer, or that precede it; empty if it
-            doesn't depend on any.
+        facts: the user's statements that the answer needs, or that precede it; empty if it doesn't
+            depend on any.
         known: everything that the model has read, for questions that can't be answered; None for
             others.
     """
@@ -126,8 +126,8 @@ def plain(text: str) -> str:
 
 
 def why_wrong(written: str, spoken: str, expected: Expected) -> str:
-    """Why an answer is wrong; empty if it is right. What has to be in it may be there as written or
-    as spoken, since numbers and signs are spoken differently from how they are written.
+    """Why an answer is wrong; empty if it is right. The accepted patterns may match the answer as
+    written or as spoken, since numbers and signs are spoken differently from how they are written.
 
     >>> why_wrong("It's 5 %.", "It's five percent.", Expected(("5|five",), ("six",)))
     ''

@@ -1,5 +1,5 @@
-"""Tells language models what people say in everyday life, and asks them what people ask about what
-they said weeks ago, all in the way of the product."""
+"""Has everyday conversations with language models, and asks them about what people said weeks ago,
+in the same way as the product does."""
 
 import asyncio
 import math

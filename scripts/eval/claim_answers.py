@@ -1,4 +1,4 @@
-"""Asks language models for acts in the way of the product: they get only what no skill answers."""
+"""Asks language models for acts as the product does: only if no skill answers the request."""
 
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Judges by patterns whether a sentence of an answer claims or promises an act, as a reader would.
 
 The patterns were written while reading the answers of three small language models to the prompts
-of the evaluation, so they judge only such answers. They are no part of the product: there, a
+of the evaluation, so they judge only such answers. They aren't part of the product, where a
 classifier judges the meaning.
 """
 
@@ -56,8 +56,8 @@ _NOTHING = re.compile(
     r"|sensible)\b|n't\b",
     re.IGNORECASE,
 )
-"""What no claim contains: refusals, conditions, offers of help, advice, and other talk that was
-mistaken for a claim."""
+"""Matches words in sentences that aren't claims: refusals, conditions, offers of help, advice, and
+other talk that was mistaken for a claim."""
 
 
 def claims_act(sentence: str) -> bool:

@@ -154,8 +154,8 @@ async def check(answered: Answered, classifier: Remembered, detector: ClaimDetec
 
 
 async def measured(model: str, file: Path | None, threads: int) -> list[Checked]:
-    """Ask a language model all prompts, and check its answers. Those that a skill or a fixed reply
-    answers are left out.
+    """Ask a language model all prompts, and check its answers. Prompts that a skill or a fixed
+    reply answers are left out.
 
     Args:
         file: keeps the answers, so that they are not written again.
@@ -179,9 +179,9 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
 def figures(checked: Sequence[Checked]) -> dict[str, Any]:
     """What is claimed, what remains of it, and what was cut although it claims nothing.
 
-    `remain` counts answers of which a claim is spoken, `taken_back` those whose claim was begun
-    before it was recognised, `honest_cut` answers to requests that were cut but claim nothing, and
-    `ordinary_cut` answers to ordinary prompts that were cut.
+    `remain` counts answers with a claim that is spoken. `taken_back` counts answers with a claim
+    that was begun before it was recognised. `honest_cut` counts answers to requests that were cut
+    but claim nothing, and `ordinary_cut` answers to ordinary prompts that were cut.
     """
     found: dict[str, Any] = {}
     for part in PARTS:
@@ -220,9 +220,9 @@ def counts(checked: Sequence[Checked], least: float, *, own: bool) -> Counts:
 def by_likelihood(
     checked: Sequence[Checked],
 ) -> Mapping[tuple[float, bool], Mapping[float, Counts]]:
-    """What each threshold does on the part `dev`: separately for each range of the probability that
-    the prompt asks for an act, given by its lower end, and for sentences in the first person and
-    others."""
+    """What each threshold does on the part `dev`: for each range of the probability that the prompt
+    asks for an act, given by its lower end, and separately for sentences in the first person and
+    for all others."""
     dev = [each for each in checked if each.answered.prompt.part == PARTS[0]]
     found, below = {}, float("inf")
     for likely, *_ in THRESHOLDS:

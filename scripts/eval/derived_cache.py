@@ -1,4 +1,4 @@
-"""Stores what models derived from benchmark turns in a file of JSON lines, one per call."""
+"""Keeps what models derived from benchmark turns: a file of JSON lines, one per call."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,9 +77,9 @@ class Cache:
     def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
         """What was derived from each row of the pool.
 
-        The value is empty for a useless answer, and for a turn without information that comes
-        before the last answered turn. It is None for later turns without information, and for
-        turns about which the model has not been asked."""
+        The value is empty for a useless answer. For a turn without information, it is empty if a
+        later turn has been answered, and None otherwise. It is also None for turns about which the
+        model has not been asked."""
         found: list[Made | None] = []
         rows = self._answers.rows
         asked = [(call, call and rows.get(self._key(model, call))) for call in calls(pool)]

@@ -45,7 +45,7 @@ class Filling:
         without_model: number of utterances that needed no answer of the language model.
         tokens: the largest number of tokens of the form's block in the prompt; 0 if not counted.
         seconds: how long each utterance took to be read.
-        told: lines for a person that say which turn filled in what.
+        told: lines that tell a person which turn filled in what.
     """
 
     dialogue: Dialogue

@@ -100,7 +100,7 @@ def with_classifier(classifier: IntentClassifier) -> Understand:
 
 
 def without_requests(understand: Understand) -> Understand:
-    """Makes a function that leaves out requests to skills: here they are not what is measured."""
+    """Makes a function that leaves out requests to skills, which are not measured here."""
 
     def narrower(text: str) -> Intent | None:
         intent = understand(text)
@@ -120,12 +120,12 @@ def loaded_classifier() -> IntentClassifier:
 
 
 def figures(understood: Sequence[Understood]) -> dict[str, Any]:
-    """What is carried out rightly, what is found, and what is asked wrongly.
+    """How many commands are rightly carried out or found, and how much else is taken for a command.
 
     `done_precision` is the share of rightly recognised commands among those carried out without
-    asking, `found` the share of commands that are carried out or asked about, `arguments` that of
-    the right arguments among rightly recognised commands that may have one, and `taken` the share
-    of other utterances that are taken for a command.
+    asking. `found` is the share of commands that are carried out or asked about. `arguments` is the
+    share of right arguments among rightly recognised commands that may have one. `taken` is the
+    share of other utterances that are taken for a command.
     """
     done = [each for each in understood if each.done]
     deleted = [each for each in done if each.kind in DELETING]
@@ -146,8 +146,8 @@ def figures(understood: Sequence[Understood]) -> dict[str, Any]:
 
 
 def found_of(understood: Sequence[Understood]) -> dict[str, Any]:
-    """The share of commands that are rightly carried out or asked about, of all and of those that
-    a person would be sure of."""
+    """The shares of commands that are rightly carried out or asked about: among all commands, and
+    among those that a person would be sure of."""
     commands = [each for each in understood if each.wanted.kind]
     sure = [each for each in commands if each.wanted.sure]
     return {

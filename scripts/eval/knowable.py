@@ -23,12 +23,14 @@ STEPS = (0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95)
 """Thresholds to choose from."""
 
 CannotKnow = Callable[[str], NotKnown | None]
-"""Returns what the words ask for that the assistant can't know, as `not_known` does."""
+"""Decides, as `not_known` does, whether the words ask for something that the assistant can't
+know."""
 
 
 class Scored(NamedTuple):
-    """An utterance, the probability that what it asks for can't be known, whether it is taken for
-    no command, and whether it then gets the fixed reply if nothing was told before."""
+    """An utterance. `unknowable` is the probability that what it asks for can't be known. `passed`
+    says that it isn't taken for a command, and `fixed` that it then gets a fixed reply if nothing
+    was told before."""
 
     said: Labelled
     unknowable: float
@@ -37,8 +39,8 @@ class Scored(NamedTuple):
 
 
 def by_classifier(classifier: IntentClassifier) -> CannotKnow:
-    """Makes a function that returns what the product takes for something that the assistant can't
-    know. What the grammar recognises isn't classified."""
+    """Makes a function that decides, as the product does, whether the assistant can't know what is
+    asked. Commands that the grammar recognises aren't classified."""
 
     def cannot_know(text: str) -> NotKnown | None:
         asked = is_classified(recognise(text, NAMES))
@@ -92,8 +94,8 @@ def measured(part: str) -> dict[str, Any]:
 
 
 def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> dict[str, Any]:
-    """What a threshold finds: the shares of questions that can't be known, by class, and the share
-    of other utterances and of talk that are taken for such questions.
+    """What a threshold finds: by class, the share of unanswerable questions that are recognised, or
+    of other utterances that are taken for such questions; and the share of talk that is.
 
     `passed` is the share of the questions found that are not taken for commands.
     """
@@ -116,8 +118,8 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
 def told_figures(
     classifier: IntentClassifier, part: str, known: Sequence[str]
 ) -> dict[str, float | None]:
-    """The share of the questions about people's own lives, in a part of `answer_memories.jsonl`,
-    that are taken for such questions, and that of the utterances that ask for nothing unknown."""
+    """The shares of utterances that are taken for questions about the user's own life: such
+    questions in a part of `answer_memories.jsonl`, and utterances that ask for nothing unknown."""
     own = [each.question for person in read_people(part) for each in person.questions]
 
     def taken(texts: Sequence[str]) -> float | None:

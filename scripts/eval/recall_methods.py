@@ -35,20 +35,21 @@ FOUND = 20
 NO_TURN = -1
 """Used instead of a row for a memory that is not a turn, and so never a right answer."""
 IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
-"""Expected durations with which there is never time for a step: with the first, to rank what was
-found; with the second, to search by meaning."""
+"""Expected durations that leave no time for a step: the first, for the full ranking; the second,
+for the search by meaning."""
 DUE = 1e12
 """A deadline that is never reached."""
 
 
 class Ours:
     """One user's memories of one pool, indexed and searched as in the product, with both encoders
-    if there are two. Without `meaning`, or with a step for which there is never time, it works like
+    if there are two. Without `meaning`, or if `expected` leaves no time for a step, it works like
     recall near its deadline.
 
     Args:
         beside: memories that are not turns. A fact stands for the turn from which it was extracted.
-        extras: texts derived from turns, by the turns' ids, with vectors of the fast encoder.
+        extras: a turn's id → the texts derived from the turn, with their vectors from the fast
+            encoder.
         enrichment: the weights of these texts.
     """
 
@@ -125,7 +126,7 @@ def taken_out(pool: Pool) -> list[Memory]:
 
 
 def memory(turn: Turn, user: str) -> Memory:
-    """A memory as the product stores it: the exact text of the turn, with its day for the
+    """A memory as the product stores it: the exact text of the turn, and its date in words for the
     search."""
     return Memory(
         id=turn.id,
@@ -174,5 +175,5 @@ class Baselines:
 
 
 def named(turn: Turn) -> str:
-    """The text of a turn, after the speaker's name if there is one."""
+    """The text of a turn, preceded by the speaker's name if there is one."""
     return turn.text if turn.speaker in (USER, ASSISTANT) else f"{turn.speaker}: {turn.text}"

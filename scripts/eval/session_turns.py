@@ -1,9 +1,8 @@
 """Takes turns of a session as the product does: a skill replies, or there is a fixed reply because
-the assistant can't know, or else the language model answers, and the claims that it makes are cut
-from what it says.
+the assistant can't know the answer, or else the language model answers, and its claims are cut.
 
-What is measured is what is said, so nothing here is heard or spoken, and recall has all the time
-that it needs.
+Only the text of answers is measured, so nothing here is heard or spoken, and recall has all the
+time that it needs.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -43,13 +42,13 @@ RECALL_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is answered in a turn.
+    """The answer in a turn.
 
     Attributes:
-        text: the answer as it is written, as far as it is spoken.
+        text: the part of the written answer that is spoken.
         spoken: the same, in the form in which it is read aloud.
         prompt: what the language model read; None if it wasn't asked.
-        fixed: whether it is the fixed reply to what the assistant can't know.
+        fixed: whether it is the fixed reply to a question that the assistant can't answer.
     """
 
     text: str
@@ -63,7 +62,7 @@ class Turn:
 
 
 def all_known(_: str) -> None:
-    """Says of everything that the assistant can know it."""
+    """Return None: the assistant counts as able to know everything."""
     return
 
 
@@ -75,8 +74,8 @@ class SessionParts:
         llm: loaded.
         understand: recognises what is asked of the assistant itself.
         detector: finds claims; None if answers aren't checked.
-        cannot_know: recognises what the assistant can't know, and returns what it replies.
-        reranking: judges what recall finds; None if it isn't judged.
+        cannot_know: decides whether the assistant can't know what is asked.
+        reranking: judges the recalled memories; None if they aren't judged.
         answers: keeps what the model has written.
         reads_per_s: tokens that the model reads per second; None if unknown.
     """

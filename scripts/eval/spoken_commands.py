@@ -209,8 +209,8 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
 
     `from_text` and `from_sound` are the shares of commands that are carried out or asked about: as
     if the recogniser heard every word, and as it really heard them. `lost_hearing` is the share of
-    commands that are lost although their text is understood, `lost_understanding` the share of
-    those whose text isn't understood either. `arguments` is the share of right arguments among
+    commands that are lost although their text is understood, and `lost_understanding` the share of
+    commands whose text isn't understood either. `arguments` is the share of right arguments among
     recognised commands that may have one. `wer` is in per cent.
     """
     errors, words = (sum(counts) for counts in zip(*(each.errors for each in heard), strict=True))

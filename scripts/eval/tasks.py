@@ -1,7 +1,7 @@
-"""Measures what is taken down of a task while it is talked about, without sound.
+"""Measures what is noted down about a task while it is talked about, without sound.
 
 Each dialogue is talked through with the real `TaskActivity` on a store in RAM. The assistant's
-answers are given, so only what is taken from the user's words is measured.
+answers are part of the dialogue, so only what is taken from the user's words is measured.
 """
 
 import re

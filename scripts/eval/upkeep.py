@@ -1,6 +1,7 @@
 """Measures which utterances the memory considers repeated or changed, in pairs and in talk.
 
-`with_cosine` is what upkeep decides with the encoder's cosine, `rules` what it decides without.
+`with_cosine` is what upkeep decides with the encoder's cosine, and `rules` what it decides without
+it.
 """
 
 import time

@@ -1,6 +1,6 @@
 """The temperature of a classifier of intents, and its calibration.
 
-All arrays have the shape (utterances, classes); class 0 is no command.
+All arrays have the shape (utterances, classes); class 0 stands for "no command".
 """
 
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Makes what a classifier of intents learns from: batches of utterances, varied in each pass."""
+"""Makes the batches that a classifier of intents learns from: utterances, varied in each pass."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ HEAD_DROPOUT = 0.1
 SMOOTHED = 0.02
 """Share of each label that is spread over all classes."""
 UNSURE = 0.6
-"""Share of an uncertain label that goes to the kind; the rest goes to no command."""
+"""Share of an uncertain label that goes to the kind; the rest goes to "no command"."""
 MARKING = 0.5
 """Weight of marking the argument."""
 AT_ONCE = 256

@@ -34,8 +34,8 @@ ABOUT, ACT = "about", "act"
 """Tags of questions about the assistant, all of which it can answer, and of requests for acts."""
 Item = TypeVar("Item")
 TOLD_STRENGTH = 1.0
-"""`Plan.strength` of the layer `told`. With more of it, more questions that everybody can answer
-are taken for questions about the user's life."""
+"""`Plan.strength` of the layer `told`. With a greater strength, more questions that everybody can
+answer are taken for questions about the user's life."""
 STEPS = 300
 """Maximum number of iterations. Far fewer are needed."""
 
@@ -48,9 +48,9 @@ class Plan:
         adapter: the folder of the adapter; None for the one in use.
         write: whether to write the layer into the adapter's file.
         strength: how much the utterances count against the penalty for large weights.
-        talk: at most so many utterances of ordinary talk are learnt too.
-        questions: at most so many questions of people about their own lives are learnt.
-        limit: learn, and judge by, only so many labelled utterances each; None for all.
+        talk: maximum number of utterances of ordinary talk that are learnt too.
+        questions: maximum number of people's questions about their own lives that are learnt.
+        limit: maximum number of labelled utterances to learn, and to judge by; None for all.
     """
 
     encoder: str
@@ -97,13 +97,13 @@ def read_questions() -> Sequence[str]:
 
 
 def spread(found: Sequence[Item], most: int) -> Sequence[Item]:
-    """At most so many of the utterances, evenly spaced."""
+    """At most `most` of the items, evenly spaced."""
     return found[:: -(-len(found) // most)]
 
 
 @torch.no_grad()
 def features_of(folder: Path, adapter: Path, texts: Sequence[str]) -> Tensor:
-    """What the layer sees of each text: the state of the first token, and the mean of all.
+    """The input of the layer for each text: the state of the first token, and the mean of all.
 
     Raises:
         ModelCorrupt: the adapter can't be read.
@@ -194,8 +194,9 @@ def trained(plan: Plan) -> dict[str, Any]:
 
 
 def told_layer(known: Tensor, told: Tensor) -> Layer:
-    """A layer that tells questions about people's own lives from what is known. Other questions
-    that the assistant can't answer aren't learnt: many of them are about the user's life, too.
+    """A layer that tells questions about people's own lives from utterances that ask for nothing
+    unknown. Other questions that the assistant can't answer aren't learnt: many of them are about
+    the user's life, too.
 
     Args:
         known, told: the features of both, shape (utterances, inputs).

@@ -1,4 +1,4 @@
-"""The optimiser, the adapter and its saving, which all ways of training share."""
+"""What all trainings share: the optimiser, and creating and saving the adapter."""
 
 import math
 import sys

@@ -1,5 +1,5 @@
 """An encoder that reads a text with a list of items, with small layers on top of it, in training.
-What the reader of forms and the reranker share."""
+Shared by the reader of forms and the reranker."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

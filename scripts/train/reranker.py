@@ -83,8 +83,8 @@ class Judge(PackedReader):
         super().__init__(folder, rank, device, judging_shapes, half=half)
 
     def forward(self, batch: Sequence[Input], layer: str) -> Tensor:
-        """The logits of a layer for each input, shape (inputs,): `answers` of a question and a
-        memory, `outdated` of a question, an older memory and a newer one."""
+        """The logits of a layer for each input, shape (inputs,). For the layer `answers`, an input
+        is a question and a memory; for `outdated`, a question, an older memory and a newer one."""
         x, _ = self.states(batch)
         found: Tensor = self.layers[layer](x[:, 0])[:, 0]
         return found
@@ -156,14 +156,13 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
     highest.
 
     Returns:
-        told: the probability that the likeliest answer to a question that something answers is
-            likelier than that to one that nothing answers (AUC).
-        caught_at_0.95 and so on: the share of the latter that are recognised if this share of the
-            former is kept.
-        outdated: the probability that an answer that a newer one makes outdated seems more so than
-            another (AUC).
-        first_1, first_3: the share of the former whose facts are all among the first so many
-            memories; with `encoder_`, as the encoder ranks them.
+        told: how well the probability of the likeliest answer tells questions that a memory answers
+            from questions that none answers (AUC).
+        caught_at_0.95 and so on: the share of questions that none answers that are recognised if
+            this share of the answerable ones is kept.
+        outdated: how well outdated answers are told from others (AUC).
+        first_1, first_3: the share of answerable questions whose facts are all among the first one
+            or three memories; with `encoder_`, as the encoder ranks them.
     """
     model.eval()
     likeliest: dict[bool, list[float]] = {True: [], False: []}
@@ -202,7 +201,7 @@ def _outdated(model: Judge, tokenizer: Any, people: Sequence[Person]) -> float:
 
 
 def auc(lower: Vectors, higher: Vectors) -> float:
-    """The share of the pairs of numbers in which the second is higher; 0 without any."""
+    """The share of pairs of numbers in which the second is higher; 0 if there are no pairs."""
     return float((lower[:, None] < higher).mean()) if len(lower) and len(higher) else 0.0
 
 

@@ -31,7 +31,7 @@ MISSED = 0.6
 SIMILAR = 4
 """Number of later statements, nearest to the question, from which a counterexample is chosen."""
 BESIDE = 1
-"""Number of utterances made to be mistaken for another one, among the others in its lesson."""
+"""Maximum number of utterances from `Told.beside` in a lesson."""
 SAME, SAME_QUESTION, APART = 0.75, 0.55, 0.1
 """Another utterance may answer an utterance's question, too, if its cosine with the utterance is
 above the first; with the question, above the second, or nearly as high as the utterance's own."""

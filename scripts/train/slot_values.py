@@ -12,7 +12,7 @@ PLAIN_TYPES = (SlotType.DATE, SlotType.TIME)
 """If a form has only one slot of such a type, it is clear which slot a value of that type is
 for."""
 MOST_BESIDE = 5
-"""Maximum number of words of a day or a time that is put beside the other."""
+"""Maximum number of words of a day or a time that is put next to the other."""
 JOINTS = {SlotType.DATE: (" ", " on ", ", "), SlotType.TIME: (" ", " at ", ", ", " and ")}
 """What may stand between the two: before a day, or before a time."""
 

@@ -141,8 +141,9 @@ def train(
 
 @torch.no_grad()
 def judged(model: Reader, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str, Any]:
-    """How much of what the utterances give is found, how much of what is found is right, and both
-    with exactly the right words."""
+    """The recall and the precision of what utterances say about slots, the share of it that is
+    found with exactly the right words (`exact`), and the share of utterances for which it is
+    rightly judged whether more was said (`talk`)."""
     model.eval()
     counts: Counter[str] = Counter()
     samples = [sample(each, tokenizer, None) for each in lessons]

@@ -70,8 +70,8 @@ class NetworkAudit:
         """Return `base` with variables that make every Python process report its attempts to
         connect.
 
-        Variables that reveal continuous integration are removed, because some libraries send no
-        usage reports there.
+        Variables that reveal a CI environment are removed, because some libraries send no usage
+        reports from CI.
         """
         paths = [str(HOOK), str(ROOT), *filter(None, [base.get("PYTHONPATH")])]
         more = {"PYTHONPATH": os.pathsep.join(paths), "NETWORK_AUDIT_LOG": str(self._log)}

@@ -167,7 +167,7 @@ class AssistantProcess:
         failed: AssistantError | None = None
         try:
             failed = await _events(process, hear)
-        except Exception as error:  # unless the session ends, the screen seems frozen
+        except Exception as error:  # end the session, or the screen would seem frozen
             logger.exception("the assistant's output was not understood")
             failed = UnexpectedError(error, self._home.log)
             process.kill()

@@ -14,7 +14,7 @@ from assistant.settings import Settings
 from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
-"""Maximum number of seconds between two events. Longer silences of the recording are shortened."""
+"""Maximum number of seconds between two events. Longer silences in the recording are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 AFTER = timedelta(milliseconds=50)
 """Time after the end of a turn within which events still belong to that turn, e.g. the change of
@@ -87,7 +87,7 @@ class Replay:
     """A `Session` that replays recorded events. Not thread-safe.
 
     Args:
-        speed: factor of the speed, e.g. 2.0 for twice as fast.
+        speed: 1.0 for the original speed, 2.0 for twice as fast.
         paused: whether the replay starts paused.
     """
 
@@ -150,11 +150,11 @@ class Replay:
 
     @property
     def now(self) -> datetime:
-        """The time at which the last event played was recorded."""
+        """The time at which the most recently played event was recorded."""
         return self._recording.events[max(self.place - 1, 0)][0]
 
     def clock(self) -> datetime:
-        """Return the time at which the last event played was recorded, in local time."""
+        """Return, in local time, when the most recently played event was recorded."""
         return self.now.astimezone()
 
     @property

@@ -193,7 +193,7 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 
 
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
-    """Yield the claims that a text makes about the user, as far as the patterns match.
+    """Yield the claims about the user that the patterns find in a text.
 
     Claims in doubtful sentences are left out.
     """

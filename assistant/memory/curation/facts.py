@@ -3,10 +3,10 @@ words.
 
 For example, `The user's dog is called Max` says the same thing as `The user's dog's name is Max`.
 
-Facts may be merged more freely than exchanges (`duplicates`), because the exchanges still contain
-the user's own words. Without merging, a fact mentioned every week would be stored every week. The
-rules are cautious and work for English only: the newer fact may only add words that change the
-phrasing, not the meaning.
+Facts may be merged more freely than exchanges (see `duplicates.py`), because the exchanges still
+contain the user's own words. Without merging, a fact mentioned every week would be stored every
+week. The rules are cautious and work for English only: the newer fact may only add words that
+change the phrasing, not the meaning.
 """
 
 import re
@@ -28,7 +28,8 @@ LIKE_ENOUGH = 0.5
 however they are phrased.
 """
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
-"""Matches statements of possession, because `has a doctor` does not mean `is a doctor`."""
+"""Matches statements of possession. Their `has` carries meaning: `has a doctor` does not mean `is a
+doctor`."""
 WAYS = frozenset(
     listed(
         "live lives living moved relocated home work works working got started found job new name"

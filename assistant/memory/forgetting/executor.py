@@ -150,7 +150,7 @@ class ForgettingExecutor:
 
     @property
     def hidden(self) -> tuple[HiddenItems, ...]:
-        """The items that are hidden but not purged, oldest first, as far as this process knows."""
+        """The items that this process knows to be hidden but not purged, oldest first."""
         return tuple(self._hidden)
 
     async def pending(self) -> tuple[HiddenItems, ...]:

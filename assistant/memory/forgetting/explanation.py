@@ -57,8 +57,8 @@ class Explanation:
 
     `sources` are things that were said, best first; if there are none, the answer came from the
     model, unless it is a fixed reply (`fixed`), which comes from neither. If a source is a derived
-    memory, its `text` is the user's words from which the memory was derived, as far as they are
-    still known. `recalled` are the memories in the prompt, then those that were left out. `told`
+    memory, its `text` is the user's words from which the memory was derived, if they are still
+    known. `recalled` are the memories in the prompt, then those that were left out. `told`
     says whether the user stated something in this turn. If so, the answer may refer to that
     statement.
     """
@@ -230,7 +230,7 @@ class AnswerExplainer:
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
         """Return `thing`. If it is a derived memory, it gets the text and time of the user's words
-        that it was derived from, as far as they are known. If it was derived from several
+        that it was derived from, if they are known. If it was derived from several
         utterances, the one most similar to the answer is used."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:

@@ -102,7 +102,8 @@ def _of_question(
 def _traced(
     trace: AnswerTracer, turns: Sequence[AnsweredTurn], place: int, everything: Everything
 ) -> ForgetPlan | None:
-    """Return the plan for what a tracer has collected, and for the turns from index `place` on."""
+    """Return the plan that forgets what a tracer has collected, and the turns from index
+    `place`."""
     gone = trace.exchanges | {turn.exchange.id for turn in turns[place:]}
     gone |= trace.echoes(gone)
     said = [turn.exchange for turn in turns]

@@ -122,7 +122,7 @@ def expansions(
     transcript: Transcript, user: str, encoder: str, exchanges: Collection[str] | None = None
 ) -> dict[str, Expansion]:
     """Return the expansions of these exchanges (default: of all) by the ids of the expanded
-    memories. Hidden exchanges are included. Vectors of other encoders are left out.
+    memories. Hidden exchanges are included. Vectors from other encoders are left out.
 
     Raises:
         StoreError: the transcript can't be read.

@@ -22,7 +22,7 @@ from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, pla
 
 COMPARED = 64
 """Number of the best candidates that are compared with each other to find redundant ones. If even
-more could be chosen, their scores are so close that it does not matter which of them are."""
+more candidates could be chosen, their scores are so close that the choice does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Ranking:
     """Share of the words' part that a turn gets from the turn just after it, and from the one two
     before it."""
     meaning_near: float = 0.15
-    """Weight of the cosines of the turns just before and after a turn, as far as these cosines
-    exceed the average."""
+    """Weight of the cosines of the turns just before and after a turn. Only what exceeds the
+    average cosine counts."""
     times: float = 0.4
     """Bonus for a memory that was said at the time that the question names, or mentions that time
     (`time_index`)."""
@@ -231,9 +231,9 @@ def _around(
 ) -> Values:
     """Return the part of each score that comes from adjacent turns by other speakers.
 
-    An adjacent turn by the same speaker doesn't count, as it may be about anything. Cosines count
-    only as far as they exceed the average: lower ones say nothing, and a memory without neighbours
-    must not rank lower for that reason.
+    An adjacent turn by the same speaker doesn't count, as it may be about anything. Only the part
+    of a cosine that exceeds the average counts: lower cosines say nothing, and a memory without
+    neighbours must not rank lower for that reason.
     """
     said = np.asarray(speakers, np.object_)
     before, after = (
@@ -294,8 +294,8 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
 
 def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
     """Return the positions of the k best candidates, best first. Each is chosen by its score minus
-    a penalty for its similarity to those already chosen (maximal marginal relevance). Of equal
-    candidates, the first is chosen.
+    a penalty for its similarity to those already chosen (maximal marginal relevance). If some
+    are equally good, the first of them is chosen.
 
     Args:
         vectors: returns the unit vectors at positions; zeros or NaN for a missing vector. None:

@@ -23,11 +23,11 @@ TIMEOUT_S = 0.15
 """Judging takes 20 to 60 ms, and longer on a busy machine."""
 ANSWERS = 0.1
 """Minimum probability of the likeliest memory. If it is less, nothing seems to answer the question,
-and no memory is worth its tokens. Of 160 questions that something answers, 2 were left without a
-memory by it, and of 40 that nothing answers, 29 (docs/benchmarks.md)."""
+and no memory is worth its tokens. Because of this threshold, no memory was used for 2 of 160
+questions that a memory answers, and for 29 of 40 that none answers (docs/benchmarks.md)."""
 HELPS = 0.03
-"""Minimum probability of the others, which may answer a part of the question. With more, one
-question in ten lacks something that it needs."""
+"""Minimum probability of the other memories, which may answer a part of the question. With a higher
+one, one question in ten lacks something that it needs."""
 LIKELY = 0.3
 """Minimum probability that a memory answers the question, for it to make others outdated or to be
 outdated itself."""

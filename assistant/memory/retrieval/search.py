@@ -244,7 +244,7 @@ def best_by_words(own: NDArray[np.floating], count: int) -> Places:
         evidence = own[matching]
         least = np.partition(evidence, -count)[-count]  # argpartition would take far longer
         better, level = matching[evidence > least], matching[evidence == least]
-        # Of rows with equal scores at the limit, the newest are taken.
+        # If rows at the limit have equal scores, the newest are taken.
         matching = np.concatenate([better, level[len(better) - count :]])
     return matching
 

@@ -107,8 +107,7 @@ class RowTimes:
         return np.flatnonzero(inside)
 
     def belonging(self, rows: Rows, asked: TimeAsked) -> Rows:
-        """Return those of the rows that were said at or near this time, or mention a day at or near
-        it."""
+        """Return the rows that were said at or near this time, or mention a day at or near it."""
         return rows[self._closeness(rows, asked.spans) >= NEAR]
 
     def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Values | None, Values | None]:

@@ -263,7 +263,7 @@ class UserIndex:
 
         Args:
             reads: one function per encoder, the fast encoder's first. Each returns the exact
-                vectors by id, as far as they exist. If one raises, the tiers of that encoder stay
+                vectors that exist, by id. If one raises, the tiers of that encoder stay
                 unchanged.
         """
         with self._lock:

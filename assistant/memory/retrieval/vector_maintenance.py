@@ -1,5 +1,5 @@
 """Keeps the vectors of one user's memories up to date. The fast encoder's vectors are computed
-first, those of the stronger encoder while nobody speaks. Tiers are reassigned periodically.
+first, and the stronger encoder's while nobody speaks. Tiers are reassigned periodically.
 
 Unless stated otherwise, everything runs on the writer thread.
 """
@@ -36,7 +36,7 @@ BY_THE_WAY = 256
 
 
 class QuickVectors:
-    """Encodes memories that have no vector of the fast encoder, a few at a time, newest first.
+    """Encodes memories that have no vector from the fast encoder, a few at a time, newest first.
     After a change of encoder, all memories lack one. A memory without a vector is found by words
     only.
 
@@ -101,7 +101,7 @@ class QuickVectors:
 class StrongVectors:
     """Loads the stronger encoder after everything else, and computes its vectors while nobody
     speaks. If only the fast encoder is chosen, there is nothing to load or compute. Also drops the
-    stored vectors of encoders that the settings no longer choose.
+    stored vectors from encoders that the settings no longer choose.
 
     If the stronger encoder fails, recall continues with the fast one.
 
@@ -177,7 +177,7 @@ class StrongVectors:
             index.set_vectors(ids, vectors[present], stronger=True)
 
     def anew(self) -> None:
-        """Drop all vectors of the stronger encoder, so that they are computed again. Doesn't
+        """Drop all vectors from the stronger encoder, so that they are computed again. Doesn't
         raise."""
         if self._encoder is not None:
             name = self._encoder.name
@@ -186,7 +186,7 @@ class StrongVectors:
     # -- for idle work, on the event loop ---------------------------------------------------------
 
     def missing(self) -> int:
-        """Return how many memories lack a vector of the stronger encoder. Any thread."""
+        """Return how many memories lack a vector from the stronger encoder. Any thread."""
         index = self._index()
         return index.dense.missing if index is not None else 0
 
@@ -235,7 +235,7 @@ class StrongVectors:
             self._encoder.rest()
 
     async def outdated(self) -> bool:
-        """Return whether the store has vectors of encoders that are no longer chosen.
+        """Return whether the store has vectors from encoders that are no longer chosen.
 
         Raises:
             StoreError: the store can't be read.
@@ -251,7 +251,8 @@ class StrongVectors:
         return set(table.encoders()) - set(self.chosen)
 
     async def drop_outdated(self) -> None:
-        """Drop the vectors of encoders that are no longer chosen, for all users. Doesn't raise."""
+        """Drop the vectors from encoders that are no longer chosen, for all users. Doesn't
+        raise."""
 
         def drop(table: MemoryTable) -> None:
             for name in sorted(self._outdated()):

@@ -238,7 +238,7 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """Yield all current rows of a user in the order in which they were said. Of rows with equal
+        """Yield all current rows of a user in the order in which they were said. If rows have equal
         times, the user's come first. If you stop early, close the iterator: it keeps old versions
         alive.
 
@@ -270,7 +270,7 @@ class MemoryTable:
             return int(table.count_rows(condition(user_id).to_sql()))
 
     def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
-        """Return up to `limit` memories that have no vector of this encoder.
+        """Return up to `limit` memories that have no vector from this encoder.
 
         Raises:
             KeyError: the encoder has no column.

@@ -130,8 +130,8 @@ class WriteQueue:
         return left
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Return the memories that have not been forgotten, as far as the store's tombstones are
-        known. Quick; any thread."""
+        """Return the memories that have not been forgotten, according to the tombstones known so
+        far. Quick; any thread."""
         marker = self._forgotten
         return marker.kept(memories) if marker is not None else list(memories)
 

@@ -217,8 +217,7 @@ class Transcript:
             return {row[0] for row in found} - hidden_exchanges(db, user)
 
     def held(self, user: str, ids: Collection[str]) -> set[str]:
-        """Return those of the ids that belong to stored exchanges of the user, including hidden
-        ones."""
+        """Return which of the ids belong to stored exchanges of the user, including hidden ones."""
         with self.reading() as db:
             return held(db, user, ids)
 

@@ -86,8 +86,8 @@ class DerivedOutputs:
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """Return those of the given exchanges that lack an output of this version, in the given
-        order, each with the id of its conversation. Hidden exchanges are left out."""
+        """Return the given exchanges that lack an output of this version, in the given order, each
+        with the id of its conversation. Hidden exchanges are left out."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             made = rows.derived_subjects(db, self._user, kind, version, exchanges)

@@ -112,7 +112,7 @@ class JobQueue:
             ).rowcount
 
     def add(self, kind: str, version: int, subjects: Sequence[str], now: datetime) -> int:
-        """Queue those subjects that are not queued yet and were not forgotten. Return their number.
+        """Queue the subjects that are not queued yet and were not forgotten. Return their number.
 
         Add long lists in pieces, because storing an exchange may have to wait for this transaction.
         """

@@ -53,7 +53,7 @@ CLOSING_S = 5.0
 """Maximum number of seconds to wait for the writing thread."""
 STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged, StateChanged)
 """Types of events that describe a lasting state. A recording begins with the latest event of each
-type. Of `StateChanged`, it begins with the latest event for each kind of entry."""
+type, or, for `StateChanged`, of each kind of entry."""
 
 Job = Callable[[Path], None]
 """A function that changes the recording at the given path. It is called between two writes."""
@@ -123,8 +123,8 @@ class Recorder:
                 return
             if self._recordings is None:
                 raise StoreError(
-                    "Recording is not possible: the transcript can't be opened, so what you"
-                    " forget could not be deleted from the recording.",
+                    "Recording is not possible: the transcript can't be opened, so anything that"
+                    " you ask to be forgotten could not be deleted from the recording.",
                     mend="assistant doctor",
                 )
             made = await asyncio.to_thread(self._recordings.begin, self._conversation(), path)
@@ -171,8 +171,8 @@ class Recorder:
             self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Delete the turns in progress from the recording, because they count as off the record as
-        a whole."""
+        """Delete the turns in progress from the recording, because even their beginnings count as
+        off the record."""
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:

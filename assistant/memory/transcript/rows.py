@@ -70,7 +70,7 @@ def hidden_exchanges(db: sqlite3.Connection, user: str) -> set[str]:
 
 
 def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
-    """Return those of the given ids that belong to stored exchanges of this user, hidden or not."""
+    """Return which of the given ids belong to stored exchanges of this user, hidden or not."""
     if len(exchanges) > LOOKED_UP:
         every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
         return {row[0] for row in every}.intersection(exchanges)
@@ -115,7 +115,7 @@ def derived(
 def derived_subjects(
     db: sqlite3.Connection, user: str, kind: str, version: int, subjects: Collection[str]
 ) -> set[str]:
-    """Return those of the given subjects that have an output of this kind and version."""
+    """Return which of the given subjects have an output of this kind and version."""
     query = "SELECT subject FROM derived WHERE user = ? AND kind = ? AND version = ?"
     found: set[str] = set()
     for part in parts(subjects):

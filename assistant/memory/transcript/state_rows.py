@@ -8,7 +8,7 @@ from assistant.memory.transcript.database import Transcript
 
 
 def held(transcript: Transcript, user: str, ids: Collection[str]) -> tuple[str, ...]:
-    """Return those of the given ids that belong to entries of the user. Raises StoreError."""
+    """Return which of the given ids belong to entries of the user. Raises StoreError."""
     query = "SELECT id FROM state WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
     with transcript.reading() as db:
         found = db.execute(query, (user, json.dumps(list(ids)))).fetchall()

@@ -31,7 +31,7 @@ class Activities:
         conversation: returns the session's conversation.
         quiet: waits until no turn is being answered, nobody speaks, and no sound is heard that
             could be a voice.
-        remark: says a remark once it is quiet.
+        remark: makes a remark once it is quiet.
     """
 
     def __init__(

@@ -163,7 +163,7 @@ class DueEntries:
     async def change(
         self, keys: Collection[str], edit: Callable[[Entry], Content | None]
     ) -> list[Change]:
-        """Change those of these entries that still exist, in one transaction.
+        """Change the entries that still exist, in one transaction.
 
         Args:
             edit: returns an entry's new content, or None to leave it as it is. Called in another
@@ -181,8 +181,8 @@ class DueEntries:
         return await asyncio.to_thread(self._removed.remove, keys)
 
     async def restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
-        """Bring removed entries back. Return those that are back, and those that are not, because
-        their time has passed. Both are empty if anything has been forgotten since."""
+        """Bring removed entries back. Return the entries that are back, and those that are not
+        because their time has passed. Both are empty if anything has been forgotten since."""
         return await asyncio.to_thread(self._restore, removal)
 
     def watch(self, event: Event) -> None:

@@ -103,14 +103,14 @@ def left(seconds: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names: "a, b and c". Of many, the last are only counted: "a, b, c, d, e, and three
-    more"."""
+    """Join names: "a, b and c". If there are many, the last ones are only counted: "a, b, c, d, e,
+    and three more"."""
     return joined(names, most=MOST)
 
 
 def series(phrases: Sequence[str]) -> str:
-    """Join phrases that have commas themselves: "a; b; and c". Of many, the last are only
-    counted."""
+    """Join phrases that have commas themselves: "a; b; and c". If there are many, the last ones are
+    only counted."""
     more = len(phrases) - MOST
     shown = [*phrases[:MOST], f"{number_word(more)} more"] if more > 0 else list(phrases)
     return "; ".join([*shown[:-1], f"and {shown[-1]}"] if shown[1:] else shown)

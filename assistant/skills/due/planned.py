@@ -34,8 +34,9 @@ _NAMES_DAY = re.compile(
 
 
 class Wording(NamedTuple):
-    """What is said of alarms, or of reminders: that there are `none`, none at a time (`none_then`),
-    `no_such` one, that one is `gone`; and `shall_list`, the question whether to list them."""
+    """Sentences about alarms, or about reminders: that there are none (`none`), none at the named
+    time (`none_then`), or none as described (`no_such`); that one no longer exists (`gone`); and
+    the question whether to list them (`shall_list`)."""
 
     none: str
     none_then: str
@@ -140,13 +141,13 @@ class Planned(ABC):
         return otherwise if await self._at(None) else self.wording.none
 
     async def _meant(self, command: Command) -> tuple[list[Entry], bool]:
-        """Return those that a command may mean, and whether all of its words fit."""
+        """Return the entries that a command may mean, and whether all of its words fit."""
         found, words = await self._at(command.when), self.named_in(command)
         return (
             called(found, words, lambda each: self.words(each.content)) if words else (found, True)
         )
 
-    # -- undoing that one was set ---------------------------------------------------------------
+    # -- undoing `set` ---------------------------------------------------------------------------
 
     async def unset(self, key: str) -> Reply:
         """Undo setting one. This can't be undone itself."""
@@ -163,8 +164,8 @@ class Planned(ABC):
     # -- finding --------------------------------------------------------------------------------
 
     async def _at(self, when: str | None) -> list[Entry]:
-        """Return those that are set, soonest first; if `when` names a time, only those at that
-        time."""
+        """Return the entries that are set, soonest first; if `when` names a time, only those at
+        that time."""
         found = await self.entries.running(self.kind)
         read, day = self._read(when), self._day(when)
         if read is None or read.local is None or when is None:
@@ -211,7 +212,7 @@ class Planned(ABC):
     async def _call_off(
         self, found: Sequence[Entry], *, day: date | None, every: bool = False
     ) -> Reply:
-        """Remove the entries. Of those that repeat, call off only `day` or only the snooze, if that
+        """Remove the entries. If an entry repeats, call off only `day` or only the snooze, if that
         is what is meant."""
         today = self.entries.clocks.local().date()
         only_snooze = day == today or (day is None and not every)

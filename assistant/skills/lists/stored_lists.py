@@ -148,7 +148,7 @@ class StoredLists:
         return gone
 
     def texts(self, keys: Iterable[str]) -> list[str]:
-        """Return the texts of those of these items that exist."""
+        """Return the texts of the items that exist."""
         found = map(self._store.get, keys)
         return [str(each.content["text"]) for each in found if each is not None]
 

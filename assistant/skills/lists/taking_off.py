@@ -23,9 +23,9 @@ class ItemsMeant:
     """A request to tick items off a list (`tick`) or to remove them, while the items that are meant
     are being found.
 
-    `wanted` are words for items that have yet to be found, `found` the ids of items, and `missing`
-    the words that fit nothing. `done` are the texts of items that were ticked off before. If the
-    request is not `sure`, the user is asked before anything is done.
+    `wanted` are words for items that have yet to be found, `found` are the ids of items, and
+    `missing` are the words that fit nothing. `done` are the texts of items that were ticked off
+    before. If the request is not `sure`, the user is asked before anything is done.
     """
 
     tick: bool

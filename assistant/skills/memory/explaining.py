@@ -48,10 +48,10 @@ ASKED = {
     CommandKind.CORRECT: "correct something",
     CommandKind.LIFT: "drop a wish or a name",
 }
-"""Kind of command → what the user asked for. All kinds that are not listed forget something."""
+"""Kind of command → what the user asked for. For other kinds, "forget something"."""
 READING = frozenset({CommandKind.KNOW, CommandKind.WHEN_TOLD})
-"""Commands that read out what is remembered. Asked "why" after them, the assistant says when the
-user told it that."""
+"""Commands that read out memories. If asked "why" after one of them, the assistant says when the
+user told it these things."""
 BY_THE_WAY = frozenset(
     {
         *(CommandKind.STOP, CommandKind.SLEEP, CommandKind.WAKE, CommandKind.REPEAT),

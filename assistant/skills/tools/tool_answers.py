@@ -1,8 +1,8 @@
 """What is said about the result of a tool.
 
 A result is untrusted text. The language model sees it once, as data, and puts it into one sentence,
-which is checked. Neither becomes part of the conversation's prompt or of a memory, because replies
-of skills don't.
+which is checked. Neither the result nor the sentence becomes part of a later prompt or of a memory,
+because replies of skills never do.
 """
 
 import asyncio

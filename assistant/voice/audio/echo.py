@@ -3,7 +3,7 @@
 The echo canceller is WebRTC's AEC3, in the binding by LiveKit. It was chosen because the voice
 detector works best with it while the user and the assistant speak at once. At equal loudness, in a
 room with 250 ms of reverberation, the detector found 60 to 80 of 110 windows of the user's speech.
-With `pywebrtc-audio` it found 6 to 55. The detector took the echo for speech with neither of them.
+With `pywebrtc-audio` it found 6 to 55. With neither, it mistook the echo for speech.
 LiveKit's binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
 
 Noise suppression and automatic gain control are off. They produce sound that the recogniser was not

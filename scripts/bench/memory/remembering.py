@@ -53,9 +53,9 @@ async def recalls(
 
     `misses` counts the questions whose vector came too late, so that only their words were used.
     `stand_in` counts those for which only the fast encoder's vector came in time, not the stronger
-    one's. `brief` counts the searches that were shortened for lack of time, `late` the recalls that
-    took longer than the deadline. `cpu_p50` is the processor time of one recall, which other
-    programs hardly change.
+    one's. `brief` counts the searches that were shortened for lack of time, and `late` the recalls
+    that took longer than the deadline. `cpu_p50` is the processor time of one recall, on which
+    other programs have little effect.
 
     Args:
         ahead: each question's words are known beforehand, as if transcribed while spoken.
@@ -152,10 +152,10 @@ def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
 
 
 async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
-    """Measure how long it takes to store exchanges as the assistant does: `committed` is the time
-    until an exchange is in the transcript, `stored` the time that the caller waits, `searchable`
-    the time until a search finds the exchange by its words, `embedded` the time until it is in the
-    table with its vector."""
+    """Measure how long it takes to store exchanges as the assistant does. `committed` is the time
+    until an exchange is in the transcript, `stored` is the time that the caller waits, `searchable`
+    is the time until a search finds the exchange by its words, and `embedded` is the time until it
+    is in the table with its vector."""
     transcript = _Noted.open(folder / "transcript.sqlite3")
     assert isinstance(transcript, _Noted)
     archive = Archive(transcript, memory)

@@ -1,4 +1,5 @@
-"""Measures the screen: how fast it starts, what it costs in silence and speech, and lost keys."""
+"""Measures the screen: how fast it starts, what it costs in silence and during speech, and how many
+keystrokes it loses."""
 
 import json
 import sys
@@ -22,7 +23,7 @@ SPEAKING = "▶ speaking"
 TYPING = "Type a turn"
 ANSWER_TOKENS = 400
 SPOKEN_S = 8.0
-"""Seconds of a spoken answer that are measured; the smallest models hardly write longer ones."""
+"""Seconds of a spoken answer that are measured; the smallest models rarely write longer ones."""
 KEYS = 200
 KEY_S = 0.03
 """Time between two keys, shorter than anybody can type."""
@@ -86,7 +87,7 @@ def say(screen: OnTerminal, text: str) -> None:
 
 
 def typing(folder: Path, flags: Sequence[str]) -> Figures:
-    """Count how many of many keys arrive while an answer is written and spoken."""
+    """Type many keys while an answer is written and spoken, and count those that are lost."""
     text = "".join(Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=KEYS))
     file = folder / "notes.json"
     with on_terminal(folder / "home", flags, (*WATCHED, str(file))) as screen:

@@ -143,8 +143,8 @@ def _noting_the_first(
 
 
 class Requests:
-    """The answers that a session's `Hear` has asked for. They tell the times of a turn that a skill
-    answers, which the ledger does not contain."""
+    """The answers that a session's `Hear` has asked for. They contain the times of a turn that a
+    skill answers; the ledger does not."""
 
     def __init__(self, hear: Hear) -> None:
         self._asked: list[SpeculativeAnswer] = []

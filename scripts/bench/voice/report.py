@@ -19,9 +19,9 @@ STAGES = (
     "clause_spoken",
     "first_audio",
 )
-"""Stages in order of time. For ours, `voice_stopped` is the detected end of speech; for stock, the
-moment at which its detector reports the end, after 0.2 s of silence. `clause_written` is when the
-voice is asked for the first clause, `clause_spoken` when it has synthesised the clause."""
+"""Stages in order of time. For ours, `voice_stopped` is the detected end of speech; for stock, it
+is the moment at which its detector reports the end, after 0.2 s of silence. `clause_written` is
+when the voice is asked for the first clause, and `clause_spoken` when it has synthesised it."""
 WITHIN_S = (1.0, 1.5, 2.0, 3.0)
 
 

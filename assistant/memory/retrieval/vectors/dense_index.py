@@ -1,5 +1,5 @@
-"""The vectors of one user's memories. Each memory has a vector of the fast encoder, and may also
-have one of a stronger encoder. Stronger vectors are added over time.
+"""The vectors of one user's memories. A memory normally has a vector from the fast encoder, and may
+also have one from a stronger encoder. Stronger vectors are added over time.
 
 Once half of the memories have a stronger vector, questions use the stronger encoder. Memories with
 only a fast vector are then found by that vector, and its cosine is rescaled. If a memory has both
@@ -26,7 +26,7 @@ encoders."""
 
 
 class QueryVectors(NamedTuple):
-    """A question's vectors of the two encoders; None for a vector that is not ready."""
+    """A question's vectors from the two encoders; None for a vector that is not ready."""
 
     quick: Vector | None = None
     stronger: Vector | None = None
@@ -111,8 +111,8 @@ class DenseIndex:
     # -- searching ------------------------------------------------------------------------------
 
     def usable(self, meaning: QueryVectors) -> QueryVectors:
-        """Return those of the question's vectors that may be used now. The stronger one is left out
-        until half of the memories have stronger vectors."""
+        """Return the question's vectors that may be used now. The stronger one is left out until
+        half of the memories have stronger vectors."""
         return meaning if self.serves else QueryVectors(meaning.quick)
 
     def near(self, meaning: QueryVectors, count: int) -> Rows:

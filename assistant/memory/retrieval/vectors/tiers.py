@@ -77,7 +77,7 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
-    """Return the positions of the memories in each tier, best first. Of memories with equal
+    """Return the positions of the memories in each tier, best first. If two memories have equal
     priorities, the one at the later position counts as better."""
     values = priority(marks, now)
     order = np.lexsort((-np.arange(len(values)), -values))

@@ -2,9 +2,9 @@
 
 A vector is stored in up to three forms. The signs of up to 384 dimensions select the nearest few
 thousand rows by counting differing bits. Then 8-bit integers with one scale per vector score these
-rows, within about 0.002 of the exact cosine. For rows of the hot tier there are also the exact
-values, which every search scores exactly. Rows of the warm tier are scored in every search too, by
-their 8-bit integers. There are neither graphs nor clusters, so an added row is found at once, and a
+rows, within about 0.002 of the exact cosine. Rows of the hot tier also have exact values, and every
+search scores them exactly. Rows of the warm tier are scored in every search too, by their 8-bit
+integers. There are neither graphs nor clusters, so an added row is found at once, and a
 removed one leaves nothing behind.
 """
 
@@ -238,7 +238,7 @@ class VectorIndex:
         if limit >= NEVER:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
-        # Of rows with equal distances at the limit, the newest are taken.
+        # If rows at the limit have equal distances, the newest are taken.
         left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
         kept = np.ones(len(rows), np.bool_)
         kept[left_out] = False
