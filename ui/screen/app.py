@@ -314,10 +314,9 @@ class AssistantScreen(SafeApp):
 
     def action_dismiss(self) -> None:
         """Leave the line of input; if keys go elsewhere, dismiss the warning or error shown."""
-        trouble = self.state.trouble
         if isinstance(self.focused, Input):
             self.screen.set_focus(None)
-        elif trouble is not None:
+        elif (trouble := self.state.trouble) is not None:
             trouble.dismissed = True
             self.state.version += 1
             self._draw_soon()
