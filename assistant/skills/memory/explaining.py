@@ -8,7 +8,7 @@ from functools import partial
 
 from assistant.errors import StoreError
 from assistant.events import Event, Remarked, TurnEnded
-from assistant.intents import Command, CommandKind
+from assistant.intents import DELETING, Command, CommandKind
 from assistant.language.second_person import spoken_topic
 from assistant.language.speakers import USER
 from assistant.memory import (
@@ -48,7 +48,7 @@ ASKED = {
     CommandKind.CORRECT: "correct something",
     CommandKind.LIFT: "drop a wish or a name",
 }
-"""Kind of command → what the user asked for. For other kinds, "forget something"."""
+"""Kind of command → what the user asked the assistant to do."""
 READING = frozenset({CommandKind.KNOW, CommandKind.WHEN_TOLD})
 """Commands that read out memories. If asked "why" after one of them, the assistant says when the
 user told it these things."""
@@ -177,8 +177,7 @@ class Explaining:
             told = self._told(named, turns)
             return self._each(told, now) if told else (LOOKED_UP, ())
         if obeyed is not None:
-            what = ASKED.get(obeyed, "forget something")
-            return f"I said that because you asked me to {what}.", ()
+            return f"I said that because you asked {_asked(obeyed)}.", ()
         found = explaining.last(turns)
         if found is None:
             return NOTHING_SAID, ()
@@ -235,3 +234,10 @@ def _verbatim(told: ToldItem) -> bool:
 
 _Said = tuple[str | None, Things]
 """The text of a reply, and the things that it names."""
+
+
+def _asked(kind: CommandKind) -> str:
+    """Return what follows "you asked"."""
+    if kind in DELETING:
+        return "me to forget something"
+    return f"me to {ASKED[kind]}" if kind in ASKED else "for it"

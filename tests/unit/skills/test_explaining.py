@@ -225,6 +225,7 @@ async def test_the_profile_is_named_although_it_is_not_recalled(here: Bench) -> 
         (CommandKind.FORGET_ABOUT, "because you asked me to forget something."),
         (CommandKind.UNDO, "because you asked me to undo something."),
         (CommandKind.CORRECT, "because you asked me to correct something."),
+        (CommandKind.TIMER_SET, "because you asked for it."),
     ],
 )
 async def test_the_reply_to_a_command_is_explained_as_such(
