@@ -156,6 +156,6 @@ def require_free_memory(name: str, need: int, mend: str) -> None:
     free = psutil.virtual_memory().available
     if need > free:
         raise ModelTooLarge(
-            f"{name} needs {need / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free.",
+            f"{name} needs {need / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB is free.",
             mend=mend,
         )

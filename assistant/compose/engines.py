@@ -259,7 +259,7 @@ def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | N
     try:
         return build_reranker(selection, settings)
     except ModelError as error:
-        logger.warning("it isn't judged which memories answer a question: %s", error)
+        logger.warning("memories can't be judged by whether they answer a question: %s", error)
         return None
 
 

@@ -190,8 +190,8 @@ class Rekeying:
                 f"The memories are stored in {self._settings.memory.store}, outside the data"
                 " folder, where they can't be encrypted or decrypted.",
                 mend="First export the memories: assistant memory export FILE. Then unset"
-                " `memory.store`, run this command again, import FILE, and set `memory.store` to an"
-                " empty store.",
+                " `memory.store`, run this command again, set `memory.store` to an empty store, and"
+                " import FILE.",
             )
 
 

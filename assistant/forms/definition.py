@@ -46,15 +46,15 @@ MOST_SLOTS = 60
 MOST_BYTES = 100_000
 """Maximum size of a file. A larger one is not read as a form."""
 _TAKES = {
-    "string_type": "a text",
+    "string_type": "a string",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "float_type": "a number",
     "float_parsing": "a number",
     "finite_number": "a number",
     "tuple_type": "a list",
-    "string_too_short": "a text that isn't empty",
-    "string_too_long": "a shorter text",
+    "string_too_short": "a string that isn't empty",
+    "string_too_long": "a shorter string",
 }
 """pydantic's name for an error → what a correct form would have."""
 
@@ -133,9 +133,9 @@ class Slot(_Checked):
             if self.type is not owner and key in self.model_fields_set:
                 raise ValueError(f"only a slot of the type {owner} has `{key}`")
         if self.type is SlotType.CHOICE and len(self.choices) < 2:
-            raise ValueError("`choices` takes two or more texts")
+            raise ValueError("`choices` needs at least two entries")
         if len({each.casefold() for each in self.choices}) < len(self.choices):
-            raise ValueError("`choices` has the same text twice")
+            raise ValueError("`choices` contains the same entry twice")
         low, high = self.minimum, self.maximum
         if low is not None and high is not None and low > high:
             raise ValueError("`minimum` is greater than `maximum`")
@@ -258,7 +258,7 @@ def _words(name: str) -> frozenset[str]:
 def _line(text: str) -> str:
     plain = " ".join(text.split())
     if not plain:
-        raise ValueError("a text is empty")
+        raise ValueError("empty strings are not allowed")
     return plain
 
 
@@ -292,6 +292,7 @@ def _wrong(error: Mapping[str, Any], place: list[int | str]) -> str:
     if kind == "enum":
         return f"`{key}` takes {', '.join(SlotType)}, not {error['input']!r}"
     if kind in ("too_short", "too_long"):
-        return f"`{key}` takes {'at least one' if kind == 'too_short' else 'fewer'}"
+        wrong = "needs at least one entry" if kind == "too_short" else "has too many entries"
+        return f"`{key}` {wrong}"
     takes = _TAKES.get(kind, "something else")
     return f"`{key}` takes {takes}, not {error['input']!r:.60}" if key else "it is not a table"

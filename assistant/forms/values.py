@@ -81,9 +81,9 @@ def check_value(slot: Slot | None, value: object) -> None:
     could."""
     if isinstance(value, list):
         if not all(isinstance(each, str) for each in value):
-            raise ValueError("a list has an item that is not a text")
+            raise ValueError("the list contains an item that is not a string")
     elif not isinstance(value, str | int | float):
-        raise ValueError("the value is neither a text, a number, true or false, nor a list")
+        raise ValueError("the value must be a string, a number, a boolean or a list")
     if slot is None or value == UNKNOWN:
         return
     fits = {
@@ -96,7 +96,7 @@ def check_value(slot: Slot | None, value: object) -> None:
         SlotType.TEXT: isinstance(value, str),
     }
     if not fits[slot.type]:
-        raise ValueError(f"the value is no {slot.type}")
+        raise ValueError(f"the value is not a valid {slot.type}")
 
 
 def spoken(slot: Slot, value: Value, today: date) -> str:

@@ -326,7 +326,7 @@ class Scheduler:
             return self._broken(failure, None)
         if given_up and not self._given_up_reported:
             self._given_up_reported = True
-            text = f"Some background work was given up ({batch.kind})."
+            text = f"Some background work failed repeatedly and was given up ({batch.kind})."
             self._emit(Notice(text, mend="assistant idle retry"))
         return BatchOutcome.FAILED
 

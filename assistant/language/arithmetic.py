@@ -78,7 +78,7 @@ class Impossible(Exception):
 
 BY_ZERO = "Nothing can be divided by zero."
 NO_ROOT = "A negative number has no square root among the real numbers."
-NO_FACTORIAL = "Only whole numbers from zero on have a factorial."
+NO_FACTORIAL = "Only zero and positive whole numbers have a factorial."
 TOO_LARGE = "That number is too large for me to work out."
 
 

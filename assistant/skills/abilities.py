@@ -177,7 +177,7 @@ def spoken_model(model: ModelInUse) -> str:
     'I run on Qwen 2.5 Coder, with 1.5 billion parameters, on this computer. Nothing you say leaves\
  it.'
     """
-    name = spoken_title(model.title) or "a language model that I don't know the name of"
+    name = spoken_title(model.title) or "a language model whose name I don't know"
     if model.server and not is_here(model.server):
         return f"I run on {name}, on the server {model.server}. What you say is sent there."
     place = "a server on this computer" if model.server else "this computer"

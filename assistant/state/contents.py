@@ -50,7 +50,7 @@ def check_content(kind: EntryKind, content: Content) -> None:
         if key not in content:
             raise ValueError(f"the field `{key}` is missing")
     if not all(isinstance(content.get(key, ""), str) for key in NAMES_AND_TEXTS):
-        raise ValueError("a name or a text is not a text")
+        raise ValueError("a name or text field is not a string")
     for key in ("done", "closed"):
         if not isinstance(content.get(key, False), bool):
             raise ValueError(f"the field `{key}` is neither true nor false")

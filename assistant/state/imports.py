@@ -107,7 +107,7 @@ def _entry(row: object, number: int, kinds: Collection[EntryKind]) -> Entry:
 def _check(entry: Entry) -> None:
     """Raise ValueError if a field is unusable."""
     if not isinstance(entry.id, str) or not isinstance(entry.parent, str) or not entry.id:
-        raise ValueError("an id is not a text")
+        raise ValueError("an id is not a string")
     if not isinstance(entry.content, Mapping):
         raise ValueError("the field `content` is not a JSON object")
     if entry.created.tzinfo is None or entry.changed.tzinfo is None:

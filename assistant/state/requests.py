@@ -153,7 +153,7 @@ def _add(store: StateStore, request: Request) -> Iterator[Row]:
         new = [each for each in [fill_slot(store, form, request)] if each is not None]
     else:
         raise SettingsError(
-            f"A {kind} can only be set by asking the assistant.", mend="assistant talk"
+            f"{kind.capitalize()}s can only be set by asking the assistant.", mend="assistant talk"
         )
     for entry in new:
         yield _row(entry, "added")
@@ -162,7 +162,7 @@ def _add(store: StateStore, request: Request) -> Iterator[Row]:
 def _add_to_list(store: StateStore, request: Request) -> list[Entry]:
     name, items = _text(request.get("name")), request.get("items", [])
     if not isinstance(items, list):
-        raise SettingsError("The items of a list must be texts.", mend="assistant lists --help")
+        raise SettingsError("`items` must be a list of strings.", mend="assistant lists --help")
     texts = [_text(each) for each in items]
     found = _named(store, name)
     new = store.new(EntryKind.LIST, [{"name": name}]) if found is None else []
@@ -182,7 +182,7 @@ def _change(store: StateStore, request: Request) -> Iterator[Row]:
     for entry in entries:
         if not changes.keys() <= CHANGEABLE.get(entry.kind, frozenset()):
             raise SettingsError(
-                f"{short(entry.id)} is a {entry.kind}, which can't be changed like this.",
+                f"{entry.kind.capitalize()}s can't be changed this way ({short(entry.id)}).",
                 mend="assistant lists",
             )
         _check_changed(entry, changes)
@@ -202,7 +202,7 @@ def _check_changed(entry: Entry, changes: Mapping[str, Any]) -> None:
         check_content(entry.kind, {**entry.content, **changes})
     except ValueError as error:
         raise SettingsError(
-            f"{short(entry.id)} can't be changed like this: {error}.", mend="assistant forms"
+            f"{short(entry.id)} can't be changed this way: {error}.", mend="assistant forms"
         ) from error
 
 

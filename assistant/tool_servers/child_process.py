@@ -157,13 +157,13 @@ class ChildProcess:
                     rubbish += bool(line.strip())
                     if rubbish > MOST_RUBBISH:
                         logger.warning(
-                            "the tool server %s says nothing that is a message", self._name
+                            "the tool server %s prints lines that are not messages", self._name
                         )
                         return
                 else:
                     await received.send(SessionMessage(message))
         except ValueError:
-            logger.warning("a message of the tool server %s is too long", self._name)
+            logger.warning("a message from the tool server %s is too long", self._name)
         finally:
             received.close()
             self.ended.set()

@@ -193,7 +193,7 @@ class Connection:
         except Exception as error:  # whatever the server or the library does
             logger.info("the tools of %s can't be listed", self.name, exc_info=True)
             if self._calls:
-                text = f"The tool server {self.name} doesn't answer now."
+                text = f"The tool server {self.name} isn't answering right now."
                 raise ToolServerDown(text) from error
             self._server.ended.set()
             return False
@@ -258,7 +258,7 @@ class Connection:
 
     def _not_connected(self) -> ToolError:
         if not isinstance(self._server, ChildProcess):
-            return ToolServerDown(f"Nothing that offers tools answers at {self._settings.url}.")
+            return ToolServerDown(f"No tool server answers at {self._settings.url}.")
         why = f" It says: {self._server.complaint}" if self._server.complaint else ""
         return ToolServerDown(f"The tool server {self.name} ended while it was starting.{why}")
 

@@ -62,7 +62,7 @@ class LocalServer:
             yield streams
 
     def _fail(self, why: str) -> None:
-        logger.warning("an answer of the tool server %s is %s", self._name, why)
+        logger.warning("an answer from the tool server %s is %s", self._name, why)
         self.ended.set()
 
 

@@ -310,7 +310,7 @@ class ModelStore:
         if need and free < need + disk.SPARE_BYTES:
             raise StoreError(
                 f"There is too little space on the disk with the model cache {self.cache}: "
-                f"{disk.size_text(need)} are needed, but only {disk.size_text(free)} are free.",
+                f"{disk.size_text(need)} is needed, but only {disk.size_text(free)} is free.",
                 mend=f"Free some space, then: {_pull(models[0].name)}",
             )
 

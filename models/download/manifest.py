@@ -18,9 +18,9 @@ model."""
 ADAPTED = {
     "adapter": "it was adapted",
     "distilled": "its question encoder was prepared",
-    "intents": "its recognition of intents was prepared",
-    "slots": "its reading of forms was prepared",
-    "reranker": "its ranking of memories was prepared",
+    "intents": "its intent classifier was prepared",
+    "slots": "its model for forms was prepared",
+    "reranker": "its model for ranking memories was prepared",
 }
 """What was done with each adapter, by the name of its field."""
 

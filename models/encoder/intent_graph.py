@@ -99,7 +99,7 @@ def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
                 raise ValueError(f"it has no layer `{name}`, which scripts/train_knowable.py adds")
             weight, bias = (tensors[f"{name}.{part}"] for part in ("weight", "bias"))
             if weight.shape != shape or bias.shape != shape[:1]:
-                raise ValueError(f"{name} has another shape")
+                raise ValueError(f"{name} has the wrong shape")
             layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         told = f"The adapter for intents in {adapter} can't be read: {error}."

@@ -68,7 +68,7 @@ def read_kinds(adapter: Path) -> IntentKinds:
     try:
         described = IntentKinds.model_validate_json((adapter / KINDS).read_bytes())
         if NO_COMMAND not in described.kinds or len({*described.kinds}) < len(described.kinds):
-            raise ValueError(f"its kinds are not different, or `{NO_COMMAND}` is missing")
+            raise ValueError(f"it lists a kind twice, or `{NO_COMMAND}` is missing")
     except (OSError, ValidationError, ValueError) as error:
         raise ModelCorrupt(f"{adapter / KINDS} can't be read: {first_line(error)}.") from error
     return described
@@ -99,14 +99,14 @@ class OnnxIntentClassifier:
         """
         if self._session is not None:
             return
-        what = "The recognition of intents"
+        what = "The intent classifier"
         tokenizer, session = open_prepared(self._folder, INTENTS, what, self._threads)
         tokenizer.enable_truncation(LONGEST)
         kinds = read_kinds(self._adapter)
         shapes = {each.name: each.shape for each in session.get_outputs()}
         if shapes["intents"][1] != len(kinds.kinds) or "told" not in shapes:
             raise ModelCorrupt(
-                f"The recognition of intents in {self._folder} knows other kinds than "
+                f"The intent classifier in {self._folder} doesn't have the kinds listed in "
                 f"{self._adapter / KINDS}, or was prepared by another version of this program.",
                 mend=f"assistant models pull {self._folder.name}",
             )
@@ -123,7 +123,7 @@ class OnnxIntentClassifier:
             ModelFailed: the model is not loaded, or onnxruntime failed.
         """
         if self._session is None or self._tokenizer is None:
-            raise ModelFailed("The recognition of intents was used before it was loaded.")
+            raise ModelFailed("The intent classifier was used before it was loaded.")
         beginning = text[: LONGEST * CHARACTERS_PER_TOKEN]
         read = self._tokenizer.encode(without_surrogates(beginning))
         cut = bool(read.overflowing) or len(beginning) < len(text)
@@ -131,7 +131,7 @@ class OnnxIntentClassifier:
             ids = np.array([read.ids], np.int64)
             outputs = self._session.run(OUTPUTS, {"input_ids": ids})
         except Exception as error:  # onnxruntime's errors have no common base
-            raise ModelFailed(f"The recognition of intents failed: {first_line(error)}.") from error
+            raise ModelFailed(f"The intent classifier failed: {first_line(error)}.") from error
         intents, spans, knowable, told = (each[0] for each in outputs)
         found = zip(self._kinds.kinds, _softmax(intents, self._kinds.temperature), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}

@@ -141,7 +141,7 @@ def read_layers(adapter: Path, purpose: str, shapes: Shapes) -> Layers:
                 np.asarray(tensors[f"{name}.{part}"], np.float32) for part in ("weight", "bias")
             )
             if weight.shape != shape or bias.shape != shape[:1]:
-                raise ValueError(f"{name} has another shape")
+                raise ValueError(f"{name} has the wrong shape")
             layers[name] = (weight, bias)
     except (OSError, ValueError, KeyError, TypeError) as error:
         told = f"The adapter for {purpose} in {adapter} can't be read: {error}."

@@ -173,7 +173,7 @@ def read_adapter(
             product = np.einsum("or,ri->oi", up, np.asarray(down, np.float32))
             added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:
-                raise ValueError(f"{target} has another shape")
+                raise ValueError(f"{target} has the wrong shape")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelCorrupt(f"The encoder's adapter in {folder} can't be read: {error}.") from error
     return added, layers

@@ -79,7 +79,7 @@ class EncoderProcess:
                 return self._asked(self._process, texts)
             except (OSError, EOFError, pickle.UnpicklingError) as error:
                 self._end()
-                raise ModelFailed(f"The encoder {self.name} has ended.") from error
+                raise ModelFailed(f"The process of the encoder {self.name} has ended.") from error
 
     def rest(self) -> None:
         """End the process, even in the middle of a text. Thread-safe and idempotent."""

@@ -77,13 +77,13 @@ KINDS: Mapping[CommandKind, Expected] = {
         "my bike is red",
     ),
     CommandKind.CORRECT: Expected(
-        "Shall I note instead that your locker code is 4472?",
+        "Shall I note that your locker code is 4472 instead?",
         "Got it: your locker code is 4472",
         "All right, I'll leave it as it is.",
         "my locker code is 4472",
     ),
     CommandKind.LIFT: Expected(
-        "Shall I drop your wish: always answer in one sentence?",
+        "Shall I drop your instruction “always answer in one sentence”?",
         "All right, I'll no longer answer in one sentence.",
         "All right, I'll carry on as before.",
         "one sentence",

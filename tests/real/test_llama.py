@@ -355,7 +355,7 @@ async def test_a_missing_or_damaged_or_too_large_model_is_refused(
     with pytest.raises(ModelCorrupt, match="can't load"):
         await LlamaCpp(half, context_tokens=512).load()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=200_000_000))
-    with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory, but only 0\.2 GB are free"):
+    with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory, but only 0\.2 GB is free"):
         await LlamaCpp(path).load()
 
 

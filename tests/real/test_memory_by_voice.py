@@ -120,7 +120,7 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path, scripted: dict
     lifted = talk(tmp_path, "Cancel my wish about one sentence.", **scripted)
     assert remarks(lifted) == [dropped]
     assert remarks(talk(tmp_path, "Cancel my wish about one sentence.", **scripted)) == [
-        "I don't know of any such wish."
+        "I don't know of any such instruction."
     ]
 
 

@@ -158,7 +158,7 @@ async def test_a_missing_or_damaged_or_too_large_model_is_refused(
         await MlxModel(tmp_path).load()
     with monkeypatch.context() as patch:
         patch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1000))
-        with pytest.raises(ModelTooLarge, match="GB are free"):
+        with pytest.raises(ModelTooLarge, match="GB is free"):
             await MlxModel(folder).load()
     for name in FILES:
         (tmp_path / name).write_bytes((folder / name).read_bytes())

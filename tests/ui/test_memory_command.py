@@ -33,7 +33,7 @@ def test_a_memory_is_added_found_changed_exported_and_forgotten(run: Run, tmp_pa
     long = "The spare key lies under the blue pot " + "beside the door " * 9 + "\x1b[31m鍵🔑"
     code, out, _ = run("add", *long.split(" "))
     assert code == 0
-    key = out[0].removeprefix("Added as ").rstrip(".")
+    key = out[0].removeprefix("Added with the id ").rstrip(".")
 
     listed = run("list")[1]
     assert listed[0].startswith(key)
@@ -54,7 +54,7 @@ def test_a_memory_is_added_found_changed_exported_and_forgotten(run: Run, tmp_pa
         (("feedback", key, "-"), "no feedback"),
     ):
         assert said in run(*words)[1][0]
-    assert run("edit", key, "It is in the shed.")[1] == [f"Edited as {key}."]
+    assert run("edit", key, "It is in the shed.")[1] == [f"Edited {key}."]
     assert run("stats")[1][0].startswith("1 memory, from 0 exchanges")
     file, again = tmp_path / "memories.jsonl", tmp_path / "again.jsonl"
     assert run("export", str(file))[0] == 0

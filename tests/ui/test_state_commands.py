@@ -45,7 +45,7 @@ def filled_ticked_and_cleared(run: Run) -> None:
     code, out, err = run("lists", "add", "shopping", "milk", "brown bread")
     assert (code, out, err) == (
         0,
-        ["Added the list shopping.", "Added milk.", "Added brown bread."],
+        ["Added the list “shopping”.", "Added milk.", "Added brown bread."],
         [],
     )
     shown = run("lists")[1]
@@ -87,7 +87,7 @@ def test_timers_alarms_and_reminders_are_shown_and_removed(run: Run, attended: S
     assert paused.endswith("  1:02 left (paused)")
     assert " 06:30, every day" in run("alarms")[1][0]
     assert run("reminders")[1][0].endswith("  tomorrow 06:30  call Anna")
-    assert run("timers", "remove", pasta.split()[0])[1] == ["Removed the timer pasta."]
+    assert run("timers", "remove", pasta.split()[0])[1] == ["Removed the timer “pasta”."]
     assert run("alarms", "clear")[1] == ["Removed the alarm."]
     assert attended.entries(EntryKind.ALARM) == []
 
@@ -162,11 +162,11 @@ def test_a_filled_in_form_is_shown_changed_and_removed(run: Run, attended: State
     assert opened.values()["day"] == "2026-12-24"
     code, _, err = run("forms", "change", day, "whenever")
     assert code == 2
-    assert "is not an answer of the type date: On which day?" in err[0]
-    assert run("forms", "remove", day)[1] == ["Removed the answer to day."]
+    assert "is not a valid date: On which day?" in err[0]
+    assert run("forms", "remove", day)[1] == ["Removed the answer to “day”."]
     assert run("forms", "clear")[1] == [
-        "Removed the form Appointment.",
-        "Removed the answer to with.",
+        "Removed the form “Appointment”.",
+        "Removed the answer to “with”.",
     ]
     assert run("forms", "show", key)[0] == 5
 

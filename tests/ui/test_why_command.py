@@ -92,7 +92,7 @@ def test_json_output_has_the_ids_scores_and_reasons(run: Run, home: Home) -> Non
     [
         ("7", 5, "The last conversation has no turn 7."),
         ("abc", 2, f"'abc' {NEITHER}"),
-        ("abcdefgh", 5, "No stored exchange begins with 'abcdefgh'."),
+        ("abcdefgh", 5, "No exchange id begins with 'abcdefgh'."),
         ("٣", 2, f"'٣' {NEITHER}"),
     ],
 )
@@ -124,13 +124,13 @@ def test_what_is_hidden_or_forgotten_is_not_shown(home: Home) -> None:
         ask(desk, "forget", ids=[f"{asked.id}-user"])
         with pytest.raises(StoreError, match="no turn 1"):
             ask(desk, "why", turn="1")
-        with pytest.raises(StoreError, match="No stored exchange"):
+        with pytest.raises(StoreError, match="No exchange id begins"):
             ask(desk, "why", turn=asked.id)
 
 
 def test_another_users_answers_are_not_explained(home: Home) -> None:
     asked = explained(home, "bob")[3]
-    with at_desk(home) as desk, pytest.raises(StoreError, match="No stored exchange"):
+    with at_desk(home) as desk, pytest.raises(StoreError, match="No exchange id begins"):
         ask(desk, "why", turn=asked.id)
     with at_desk(home) as desk, pytest.raises(StoreError, match="no answer to explain"):
         ask(desk, "why")

@@ -53,4 +53,4 @@ def test_a_missing_model_is_logged_and_costs_only_the_judging(
         build_reranker(selection, english)
     assert caught.value.mend == f"assistant models pull {NAME}"
     assert find_reranker(selection, english) is None
-    assert "it isn't judged which memories answer a question" in caplog.text
+    assert "memories can't be judged by whether they answer a question" in caplog.text

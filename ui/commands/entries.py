@@ -60,7 +60,7 @@ def _add_adding(
         adding.add_argument("items", nargs="*", metavar="ITEM")
         ticking = actions.add_parser("tick", help="tick items off")
         _add_ids(ticking)
-        ticking.add_argument("--undo", action="store_true", help="remove the tick again")
+        ticking.add_argument("--undo", action="store_true", help="untick them instead")
     elif kind == "note":
         adding = actions.add_parser("add", help="write a note")
         adding.add_argument("text", nargs="+", metavar="TEXT")

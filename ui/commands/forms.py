@@ -143,7 +143,7 @@ def _value(home: Home, settings: Settings, library: FormLibrary, key: str, words
         raise SettingsError("The definition of this form no longer exists.", mend="assistant forms")
     value = read(slot, words, datetime.now().astimezone().date())
     if value is None:
-        raise SettingsError(f"{words!r:.60} is not an answer of the type {slot.type}: {slot.ask}")
+        raise SettingsError(f"{words!r:.60} is not a valid {slot.type}: {slot.ask}")
     return value
 
 

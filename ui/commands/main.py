@@ -141,7 +141,7 @@ def _globals_parser() -> Parser:
         metavar="SECTION.NAME=VALUE",
         help="any setting, for this run; may be repeated",
     )
-    group.add_argument("--pull", action="store_true", help="first download missing models")
+    group.add_argument("--pull", action="store_true", help="download missing models first")
     return parser
 
 

@@ -100,8 +100,8 @@ def install() -> int:
         raise Unsupported("This Linux kernel reports system calls in an unknown format.")
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise Unsupported(
-            "This system doesn't let a program give up its privileges, so no program can be "
-            "watched."
+            "This system doesn't let a program renounce new privileges (no_new_privs), so no "
+            "program can be watched."
         )
     code = _program(AUDIT_ARCH[machine], list(CALLS[machine].values()))
     lines = ctypes.create_string_buffer(code)

@@ -64,7 +64,7 @@ class Turn:
     at: datetime
     user: str = ""
     written: str = ""
-    """The answer as far as it is written. It may be ahead of `heard`, the part that has
+    """The part of the answer that has been written. It may be ahead of `heard`, the part that has
     been spoken."""
     heard: str = ""
     over: bool = False

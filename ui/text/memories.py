@@ -56,8 +56,10 @@ class _View:
                 yield from self._found(row)
             case "searched":
                 yield from self._searched(row)
-            case "added" | "edited":
-                yield f"{row['event'].capitalize()} as {row['short']}."
+            case "added":
+                yield f"Added with the id {row['short']}."
+            case "edited":
+                yield f"Edited {row['short']}."
             case "marked":
                 yield self._marked(row)
             case "going" | "changing" | "exchange":

@@ -171,7 +171,7 @@ def _earlier(row: Row) -> str:
 
 
 def _named(row: Row) -> str:
-    """Return an entry in the words of a confirmation: "milk", "the timer pasta"."""
+    """Return an entry in the words of a confirmation: "milk", "the timer “pasta”"."""
     content, kind = row["content"], row["kind"]
     names = ("text", "name", "words", "title", "label")
     text = next((content[each] for each in names if content.get(each)), "")
@@ -179,9 +179,7 @@ def _named(row: Row) -> str:
     if kind == "item":
         return text
     if kind == "slot":
-        return f"the answer to {text}"
-    if kind == "form":
-        return f"the form {text}"
+        return f"the answer to “{text}”"
     if kind in ("note", "reminder", "task", "line"):
         return f"the {kind}: {text.rstrip('.')}"
-    return f"the {kind} {text}".rstrip()
+    return f"the {kind} “{text}”" if text else f"the {kind}"

@@ -176,14 +176,14 @@ class AnswerExplainer:
         ids = [key for key in known if key.startswith(named)]
         if len(ids) != 1:
             if not ids:
-                raise StoreError(f"No stored exchange begins with {named[:40]!r}.", mend=MEND)
+                raise StoreError(f"No exchange id begins with {named[:40]!r}.", mend=MEND)
             raise StoreError(
                 f"{named[:40]!r} matches {len(ids)} exchanges.",
                 mend="Give more characters of the id.",
             )
         talk = next((talk for talk, _ in self._transcript.exchanges(self._user, ids)), None)
         if talk is None:  # forgotten meanwhile
-            raise StoreError(f"No stored exchange begins with {named[:40]!r}.", mend=MEND)
+            raise StoreError(f"No exchange id begins with {named[:40]!r}.", mend=MEND)
         with self._transcript.reading() as db:
             return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
 

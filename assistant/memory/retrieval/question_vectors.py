@@ -241,8 +241,8 @@ class DeadlineMisses:
             self._reported = True
             self._emit(
                 Notice(
-                    "This machine is too busy to search by meaning in time, so memories are found"
-                    " only by their words.",
+                    "This machine is too busy: searches by meaning take too long, so memories are"
+                    " found only by matching words.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )

@@ -67,7 +67,7 @@ class Reranking:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._reranker.load)
             self._ready = True
         except ModelError as error:
-            logger.warning("it isn't judged which memories answer a question: %s", error)
+            logger.warning("memories can't be judged by whether they answer a question: %s", error)
 
     def close(self) -> None:
         """End the thread."""

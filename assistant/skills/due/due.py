@@ -122,7 +122,7 @@ class DueWatch:
                     self._emit(notice(error))
                 self._failed = True
             except Exception:  # whatever it is, the rest must still ring
-                logger.exception("What is due could not ring.")
+                logger.exception("Alarms, timers or reminders that are due could not ring.")
                 wait_s = AGAIN_S
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):

@@ -52,8 +52,7 @@ def contents(of: UserList) -> str:
 
 def overview(lists: Sequence[UserList]) -> str:
     """Return the sentence that names several lists, with what is open on each."""
-    counts = [_counted(len(each.open)) if each.open else "nothing" for each in lists]
-    each_one = [f"{each.name} with {n}" for each, n in zip(lists, counts, strict=True)]
+    each_one = [f"{each.name} {_state(each)}" for each in lists]
     return f"You have {number_word(len(lists))} lists: {joined(each_one, most=MOST)}."
 
 
@@ -96,6 +95,12 @@ def missing(text: str, where: str) -> str:
 def are(texts: Sequence[str]) -> str:
     """Return e.g. "the eggs are"."""
     return f"{known(texts)} {_are(texts)}"
+
+
+def _state(of: UserList) -> str:
+    if of.open:
+        return f"has {_counted(len(of.open))}"
+    return "is all ticked off" if of.items else "is empty"
 
 
 def _counted(number: int) -> str:

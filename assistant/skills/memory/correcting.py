@@ -35,7 +35,7 @@ WHAT_IS_RIGHT = "Sorry about that. What should it be?"
 WHAT_SHOULD_IT_BE = "I'm not sure what to change. What should it be?"
 KEPT = "All right, I'll leave it as it is."
 TAKEN_BACK = "All right, I've taken that back."
-GONE = "That has been forgotten meanwhile, so there is nothing to correct."
+GONE = "That has been forgotten in the meantime, so there is nothing to correct."
 MODEL_S = 2.0
 """Seconds to wait for the language model's proposal. After that, the user is asked."""
 TOKENS = 64
@@ -152,7 +152,10 @@ class Correcting:
         """Return a reply that asks whether to make a correction. If something else that the user
         said would be lost, the question names it."""
         told = f"You told me {self._that(correction.loses)}. " if correction.loses else ""
-        text = f"{told}Shall I note instead {self._that(correction.corrected.text)}?"
+        new = self._that(correction.corrected.text)
+        quoted = new.removeprefix("this: ")
+        noted = f"{new} instead" if quoted == new else f"this instead: {quoted}"
+        text = f"{told}Shall I note {noted}?"
         return Reply(text, if_yes=partial(self._do, correction), if_no=KEPT)
 
     async def _answered(self, words: str) -> Reply | None:

@@ -46,7 +46,7 @@ ASKED = {
     CommandKind.ON_RECORD: "go back on the record",
     CommandKind.REMEMBER: "remember something",
     CommandKind.CORRECT: "correct something",
-    CommandKind.LIFT: "drop a wish or a name",
+    CommandKind.LIFT: "stop following an instruction or using a name",
 }
 """Kind of command → what the user asked the assistant to do."""
 READING = frozenset({CommandKind.KNOW, CommandKind.WHEN_TOLD})

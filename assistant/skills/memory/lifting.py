@@ -21,7 +21,7 @@ from assistant.memory import (
 )
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
 
-NO_SUCH = "I don't know of any such wish."
+NO_SUCH = "I don't know of any such instruction."
 KEPT = "All right, I'll carry on as before."
 NAMED = 3
 """Maximum number of wishes that a question names."""
@@ -124,7 +124,9 @@ class Lifting:
         for each in notes:
             await self._hide(each, for_good=True)
         one = len(notes) == 1
-        return Reply(self._lifted(notes[0]) if one else "All right, I've dropped those wishes.")
+        return Reply(
+            self._lifted(notes[0]) if one else "All right, I've dropped those instructions."
+        )
 
     async def _hide(self, note: MemoryUsed, *, for_good: bool = False) -> HiddenItems:
         ids = await self._statements.saying(note.text)
@@ -153,7 +155,7 @@ class Lifting:
     async def _back(self, items: str, note: MemoryUsed) -> Reply:
         undone = await self._executor.undo(items)
         if undone is None:
-            return Reply("It's too late to bring that wish back. Please say it again.")
+            return Reply("It's too late to bring that instruction back. Please say it again.")
         back = [each.id for each in undone.memories]
         self._turns.spoke_of([[*map(origin_of, back), *back]])
         return Reply(f"All right, I've brought that back: {_order(note)}.")
@@ -168,7 +170,7 @@ class Lifting:
         wish = _WISH.match(note.text)
         order = _ORDER.match(wish["what"]) if wish is not None else None
         if order is None or order["do"].startswith(("stop ", "never ", "not ")):
-            return f"All right, I've dropped your wish: “{as_sentence(_order(note))}”"
+            return f"All right, I've dropped your instruction: “{as_sentence(_order(note))}”"
         return f"All right, I'll no longer {_said(order['do'], by_user=False)}."
 
     def _texts(self) -> list[str]:
@@ -180,15 +182,15 @@ def spoken(note: MemoryUsed) -> str:
     if match := _NAME.match(note.text):
         return f"the name {match['name']}"
     if match := _ADDRESS.match(note.text):
-        return f"that I call you {match['name']}"
-    return f"your wish “{_order(note)}”"
+        return f"your instruction to call you {match['name']}"
+    return f"your instruction “{_order(note)}”"
 
 
 def _dropped(note: MemoryUsed) -> str:
     """Return a phrase for a wish or a name, for a question that offers to drop it."""
     if match := _ADDRESS.match(note.text):
         return f"the name {match['name']}"
-    return spoken(note) if _NAME.match(note.text) else f"your wish: {_order(note)}"
+    return spoken(note)
 
 
 def _liftable(note: MemoryUsed) -> bool:

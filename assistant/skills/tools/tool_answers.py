@@ -57,7 +57,7 @@ async def answer_from(llm: LanguageModel, tool: Tool, question: str, result: Too
             asked = _question(question, read)
             answer = await ask_for_json(llm, prompt, asked, SCHEMA, TOKENS, urgent=True)
     except (ModelFailed, TimeoutError) as error:
-        logger.warning("the model made no sentence of a result: %s", type(error).__name__)
+        logger.warning("the model didn't put a result into a sentence: %s", type(error).__name__)
         answer = None
     made = answer.get("answer") if isinstance(answer, Mapping) else None
     if isinstance(made, str) and is_supported(made, f"{question} {result.text}"):

@@ -126,7 +126,7 @@ class Tools:
             async with asyncio.timeout(FIND_S):
                 [vector] = await asyncio.to_thread(self._encode, [text])
         except (ModelError, TimeoutError) as error:
-            logger.warning("no tool was looked for: %s", type(error).__name__)
+            logger.warning("the search for a tool failed: %s", type(error).__name__)
             return ()
         return self._index.find(vector, least, MOST)
 

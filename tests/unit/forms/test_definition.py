@@ -112,10 +112,10 @@ def test_a_label_is_made_of_the_name_if_none_is_given(tmp_path: Path) -> None:
             "only a slot of the type choice has `choices`",
         ),
         ("required = false", "hint = 1", "slot `weight`: there is no key `hint`"),
-        ('title = "Parcel"', 'title = " "', "`title`: a text is empty"),
+        ('title = "Parcel"', 'title = " "', "`title`: empty strings are not allowed"),
         ('title = "Parcel"', "", "`title` is missing"),
         ('title = "Parcel"', 'title = "Parcel"\ncolour = "red"', "there is no key `colour`"),
-        ('unit = "kilograms"', "unit = 3", "slot `weight`: `unit` takes a text, not 3"),
+        ('unit = "kilograms"', "unit = 3", "slot `weight`: `unit` takes a string, not 3"),
     ],
 )
 def test_what_is_wrong_with_a_form_is_said_in_one_sentence(

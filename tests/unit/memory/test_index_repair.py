@@ -63,8 +63,8 @@ async def test_a_repeatedly_failing_index_is_rebuilt_once(
         assert "My dog is called Max." in await recalled(memory, "Where is Max?")
     assert sum(isinstance(event, MemoriesRead) for event in home.events) == 2
     assert [e.text for e in home.events if isinstance(e, Notice)] == [
-        "This machine is too busy to search by meaning in time, so memories are found only by"
-        " their words."
+        "This machine is too busy: searches by meaning take too long, so memories are found only"
+        " by matching words."
     ]
 
 

@@ -37,7 +37,7 @@ def test_too_little_space_is_reported_before_a_download(
     store = open_store(tmp_path, hub.url)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1_000_000))
 
-    with pytest.raises(StoreError, match=r"4\.2 MB are needed, but only 1\.0 MB are free"):
+    with pytest.raises(StoreError, match=r"4\.2 MB is needed, but only 1\.0 MB is free"):
         store.pull(["small"])
 
     assert hub.requests == []

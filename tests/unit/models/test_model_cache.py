@@ -216,7 +216,7 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
     told = {
         "adapter": "adapted",
         "distilled": "question encoder",
-        "intents": "intents",
+        "intents": "intent classifier",
         "slots": "forms",
         "reranker": "memories",
     }

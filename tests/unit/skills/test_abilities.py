@@ -98,7 +98,7 @@ async def test_a_likely_question_is_asked_back_and_then_answered(kind: CommandKi
         ),
         (
             ModelInUse("", server="example.org"),
-            "I run on a language model that I don't know the name of, on the server example.org. "
+            "I run on a language model whose name I don't know, on the server example.org. "
             "What you say is sent there.",
         ),
         (

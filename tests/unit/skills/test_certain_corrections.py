@@ -96,7 +96,7 @@ async def test_what_may_be_a_value_is_asked_about(
     here: Bench, told: str, words: str, question: str, now: str
 ) -> None:
     here.tell(told)
-    assert await here.obey(correct(words)) == f"Shall I note instead {question}?"
+    assert await here.obey(correct(words)) == f"Shall I note {question} instead?"
     assert here.current() == {told}
     assert str(await here.answer("Yes.")).startswith("Got it: ")
     assert here.current() == {now}
@@ -135,37 +135,37 @@ async def test_a_value_of_the_same_kind_and_the_same_relation_are_certain(
             "My dentist appointment is on Monday.",
             "the dentist is on Tuesday",
             "You told me that your dentist appointment is on Monday. "
-            "Shall I note instead that the dentist is on Tuesday?",
+            "Shall I note that the dentist is on Tuesday instead?",
         ),
         (
             "I like tulips.",
             "I like roses",
-            "Shall I note instead that you like roses?",
+            "Shall I note that you like roses instead?",
         ),
-        ("I'm vegan.", "I'm tired", "Shall I note instead that you're tired?"),
-        ("My car is red.", "my car is blue", "Shall I note instead that your car is blue?"),
+        ("I'm vegan.", "I'm tired", "Shall I note that you're tired instead?"),
+        ("My car is red.", "my car is blue", "Shall I note that your car is blue instead?"),
         (
             "I work as a nurse in Berlin.",
             "I work as a doctor",
             "You told me that you work as a nurse in Berlin. "
-            "Shall I note instead that you work as a doctor?",
+            "Shall I note that you work as a doctor instead?",
         ),
         (
             "My appointment is on Monday morning.",
             "my appointment is on Tuesday",
             "You told me that your appointment is on Monday morning. "
-            "Shall I note instead that your appointment is on Tuesday?",
+            "Shall I note that your appointment is on Tuesday instead?",
         ),
         (
             WITH_ANNA,
             "I live in Lisbon",
-            "Shall I note instead that you live in Lisbon with your sister Anna?",
+            "Shall I note that you live in Lisbon with your sister Anna instead?",
         ),
         (
             "I have a meeting at nine.",
             "I have a dog",
             "You told me that you have a meeting at nine. "
-            "Shall I note instead that you have a dog?",
+            "Shall I note that you have a dog instead?",
         ),
     ],
 )
@@ -261,7 +261,7 @@ async def test_a_name_alone_answers_what_is_right_but_any_first_word_has_a_capit
 ) -> None:
     here.tell(told)
     await here.obey(WRONG)
-    assert await here.give(answer) == f"Shall I note instead that {now}?"
+    assert await here.give(answer) == f"Shall I note that {now} instead?"
     assert here.current() == {told}
     assert str(await here.answer("Yes.")).startswith(f"Got it: {now}, not ")
 
@@ -281,7 +281,7 @@ async def test_a_value_without_a_name_is_put_in_by_the_model(
     llm = ScriptedModel([json.dumps({"now": f"My niece {now}."})])
     async with bench(tmp_path, llm=llm) as here:
         here.tell(told)
-        assert await here.obey(correct(words)) == f"Shall I note instead that your niece {now}?"
+        assert await here.obey(correct(words)) == f"Shall I note that your niece {now} instead?"
 
 
 async def test_off_the_record_too_the_model_answers_a_remark(here: Bench) -> None:
@@ -365,5 +365,5 @@ async def test_it_says_so_if_what_is_corrected_was_forgotten(here: Bench) -> Non
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(here.statements, "corrections", forgotten_then)
-        assert str(await command).startswith("That has been forgotten meanwhile")
+        assert str(await command).startswith("That has been forgotten in the meantime")
     assert here.current() == set()

@@ -317,7 +317,7 @@ async def test_the_correction_of_a_pinned_memory_is_pinned(here: Bench) -> None:
 
 async def test_if_it_is_unsure_it_asks(here: Bench) -> None:
     here.tell(HANNAH)
-    question = "Shall I note instead that your sister is called Anna?"
+    question = "Shall I note that your sister is called Anna instead?"
     assert await here.obey(correct("it's Anna"), sure=False) == question
     assert await here.answer("No.") == "All right, I'll leave it as it is."
     assert here.current() == {HANNAH}
@@ -352,7 +352,7 @@ async def test_the_models_sentence_is_taken_only_if_it_adds_nothing(
             assert here.current() == {"My niece loves tulips."}
             said = await here.give("My niece loves roses.")
         else:
-            assert said == "Shall I note instead that your niece loves roses?"
+            assert said == "Shall I note that your niece loves roses instead?"
             assert here.current() == {"My niece loves tulips."}
             said = await here.answer("Yes.")
         assert said is not None

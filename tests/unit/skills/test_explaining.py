@@ -150,7 +150,7 @@ async def test_an_exchange_that_is_forgotten_meanwhile_cannot_be_explained(
 ) -> None:
     exchange = await ask(here, WHAT, "Max.")
     monkeypatch.setattr(here.transcript, "exchanges", lambda *_: iter(()))
-    with pytest.raises(StoreError, match="No stored exchange begins with"):
+    with pytest.raises(StoreError, match="No exchange id begins with"):
         explainer(here).stored(exchange.id)
 
 

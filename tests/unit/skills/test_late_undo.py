@@ -115,7 +115,7 @@ async def test_corrections_and_wishes_are_named(here: Bench) -> None:
     await here.obey(Command(CommandKind.LIFT, "one sentence"))
     await later(here)
     assert await here.obey(UNDO) == (
-        "The last thing I did was drop your wish: always answer in one sentence."
+        "The last thing I did was drop your instruction “always answer in one sentence”."
         " Shall I bring that back?"
     )
     await here.answer("Yes.")

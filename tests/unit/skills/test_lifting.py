@@ -43,12 +43,12 @@ async def test_a_wish_is_lifted_by_its_words_and_brought_back_by_undo(here: Benc
         (
             "Never mention the weather.",
             "the weather",
-            "All right, I've dropped your wish: “Never mention the weather.”",
+            "All right, I've dropped your instruction: “Never mention the weather.”",
         ),
         (
             "Stop asking me how I feel.",
             "asking me how I feel",
-            "All right, I've dropped your wish: “Stop asking me how I feel.”",
+            "All right, I've dropped your instruction: “Stop asking me how I feel.”",
         ),
         ("Call me Annie.", "Annie", "All right, I'll no longer call you Annie."),
         ("My name is Anna.", "my name", "All right, I've dropped the name Anna."),
@@ -102,17 +102,17 @@ async def test_of_several_wishes_that_fit_one_is_chosen(here: Bench) -> None:
     await here.tell_all("Always answer in French.", "Always answer in one sentence.")
     said = await here.obey(lift("how you answer"))
     assert said is not None
-    assert said.startswith("Which one do you mean: your wish “always answer in ")
+    assert said.startswith("Which one do you mean: your instruction “always answer in ")
     assert await here.answer("French.") == "All right, I'll no longer answer in French."
     assert profile(here) == [SHORT_NOTE]
 
 
 async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) -> None:
-    unknown = "I don't know of any such wish."
+    unknown = "I don't know of any such instruction."
     assert await here.obey(lift(None, names_wish=True)) == unknown
     await here.tell_all(SHORT)
     assert await here.obey(lift("the weather", names_wish=True)) == unknown
-    question = "Shall I drop your wish: always answer in one sentence?"
+    question = "Shall I drop your instruction “always answer in one sentence”?"
     assert await here.obey(lift(None)) == question
     assert await here.answer("No.") == "All right, I'll carry on as before."
     assert profile(here) == [SHORT_NOTE]
@@ -125,7 +125,11 @@ async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) 
 @pytest.mark.parametrize(
     ("wish", "words", "question"),
     [
-        (SHORT, "answer the phone", "Shall I drop your wish: always answer in one sentence?"),
+        (
+            SHORT,
+            "answer the phone",
+            "Shall I drop your instruction “always answer in one sentence”?",
+        ),
         ("Call me Annie.", "Annie Hall", "Shall I stop calling you Annie?"),
         ("My name is Anna.", "my middle name", "Shall I drop the name Anna?"),
     ],

@@ -227,20 +227,21 @@ async def test_it_says_whether_something_is_on_the_list(
 
 async def test_of_several_lists_their_names_are_read(here: SkillBench) -> None:
     lists(here, "shopping", "packing")
-    assert (
-        await here.obey(READ)
-        == "You have two lists: shopping with nothing and packing with nothing."
-    )
+    assert await here.obey(READ) == "You have two lists: shopping is empty and packing is empty."
     await here.obey(ADD, "milk, eggs", "shopping")
     await here.obey(ADD, "socks", "packing")
     said = await here.obey(READ)
     assert said == (
-        "You have two lists: shopping with two things and packing with one thing."
+        "You have two lists: shopping has two things and packing has one thing."
         " Which one shall I read?"
     )
     assert await here.answer("shopping") == "Your shopping list has milk and eggs."
     assert await here.obey(READ, "socks") == "Yes, socks are on your packing list."
     assert await here.obey(READ, "hats") == "There are no hats on any of your lists."
+    await here.obey(TICK, "socks")
+    assert str(await here.obey(READ)).startswith(
+        "You have two lists: shopping has two things and packing is all ticked off."
+    )
 
 
 async def test_if_in_doubt_it_asks_before_reading(here: SkillBench) -> None:

@@ -115,9 +115,9 @@ def test_a_form_is_shown_before_its_slots_and_exported_and_imported_with_them(
     ("changes", "why"),
     [
         ({"kind": "voice"}, "There is no kind 'voice'"),
-        ({"id": 7}, "an id is not a text"),
+        ({"id": 7}, "an id is not a string"),
         ({"content": []}, "the field `content` is not a JSON object"),
-        ({"content": {"text": 3}}, "a name or a text is not a text"),
+        ({"content": {"text": 3}}, "a name or text field is not a string"),
         ({"content": {"text": "a\ud800"}}, "invalid character"),
         ({"created": "2026-11-18"}, "a time has no zone"),
         ({"changed": "soon"}, "Invalid isoformat"),
@@ -212,5 +212,5 @@ def test_tasks_are_shown_with_their_lines_changed_with_a_trace_and_imported(
 def test_tasks_and_lines_that_no_skill_can_read_are_not_imported(
     kind: EntryKind, content: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValueError, match=r"the field|not a text"):
+    with pytest.raises(ValueError, match=r"the field|not a string"):
         check_content(kind, content)

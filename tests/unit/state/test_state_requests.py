@@ -47,7 +47,7 @@ def test_items_are_ticked_off_and_texts_changed(session: Session) -> None:
 def test_a_change_that_does_not_fit_one_of_the_entries_changes_none(session: Session) -> None:
     top, milk = session.ask("add", kind="list", name="shopping", items=["milk"])
     for other in (top, *session.ask("add", kind="note", text="Old.")):
-        with pytest.raises(SettingsError, match="can't be changed like this"):
+        with pytest.raises(SettingsError, match="can't be changed this way"):
             session.ask("change", ids=[milk["id"], other["id"]], done=True)
     assert session.contents("item") == [{"text": "milk", "done": False}]
 
@@ -130,7 +130,7 @@ def test_a_changed_slot_keeps_what_it_contained(session: Session) -> None:
     for unusable in ({"a": 1}, [1], None, float("nan")):
         with pytest.raises(SettingsError, match="is not a value of a slot"):
             session.ask("change", ids=[day], value=unusable)
-    with pytest.raises(SettingsError, match="can't be changed like this"):
+    with pytest.raises(SettingsError, match="can't be changed this way"):
         session.ask("change", ids=[form], value="x")
 
 
@@ -139,9 +139,9 @@ def test_a_changed_slot_keeps_what_it_contained(session: Session) -> None:
     [
         ("add", {"kind": "note", "text": " "}, SettingsError, "The text is empty."),
         ("add", {"kind": "note", "text": "a\ud800"}, SettingsError, "invalid character"),
-        ("add", {"kind": "timer"}, SettingsError, "A timer can only be set by asking"),
+        ("add", {"kind": "timer"}, SettingsError, "Timers can only be set by asking"),
         ("add", {"kind": "voice", "text": "x"}, SettingsError, "There is no kind 'voice'."),
-        ("add", {"kind": "list", "name": "a", "items": "bc"}, SettingsError, "must be texts"),
+        ("add", {"kind": "list", "name": "a", "items": "bc"}, SettingsError, "must be a list"),
         ("list", {}, SettingsError, "There is no kind None."),
         ("change", {"ids": ["012345"], "done": True}, StoreError, "There is no entry '012345'."),
         ("remove", {"ids": ["0123"]}, SettingsError, "'0123' is too short"),
@@ -185,8 +185,8 @@ def test_an_empty_slot_is_filled_and_one_that_was_filled_meanwhile_keeps_its_his
         ({"form": "0123456789"}, "There is no entry"),
         ({"form": "x"}, "too short"),
         ({"value": {"day": 1}}, "`value` is not a value"),
-        ({"slot": 7}, "not a text"),
-        ({"label": None}, "not a text"),
+        ({"slot": 7}, "not a string"),
+        ({"label": None}, "not a string"),
     ],
 )
 def test_a_slot_is_filled_only_with_a_value_and_in_a_form(

@@ -143,7 +143,7 @@ async def test_a_server_that_always_reports_changes_is_listed_now_and_then(
     [
         ({"command": "no-such-program"}, "there is no program no-such-program"),
         ({"command": sys.executable, "args": ["-c", "import sys; sys.exit('no key')"]}, "no key"),
-        ({"url": "http://127.0.0.1:9/mcp"}, "Nothing that offers tools answers at"),
+        ({"url": "http://127.0.0.1:9/mcp"}, "No tool server answers at"),
     ],
 )
 async def test_a_server_that_can_not_be_reached_says_why(

@@ -30,7 +30,7 @@ async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
         async with connected(settings, reconnect_s=0, restart_s=0.05) as shelves:
             count = tool_of(shelves.tools, "count_texts")
             running.close()
-            with pytest.raises(ToolServerDown, match="Nothing that offers tools answers"):
+            with pytest.raises(ToolServerDown, match="No tool server answers"):
                 await shelves.call(count, {})
             assert shelves.tools == ()
             second = running.enter_context(serving(port=first.server_port))
@@ -74,7 +74,7 @@ async def test_an_answer_that_is_too_long_or_broken_ends_the_connection(
             with pytest.raises(ToolOutcomeUnknown, match="was lost during a call"):
                 await shelves.call(tool_of(shelves.tools, "count_texts"), {})
             await until(lambda: shelves.state is ServerState.DOWN)
-    assert f"an answer of the tool server shelf is {why}" in caplog.text
+    assert f"an answer from the tool server shelf is {why}" in caplog.text
     assert len(shelf.calls) == 1, "what may have been done is not done again"
 
 
@@ -94,7 +94,7 @@ async def test_a_connection_on_which_a_call_runs_is_not_ended_by_another_call() 
             first = asyncio.create_task(shelves.call(keep, {"text": "milk"}))
             await until(lambda: len(shelf.calls) == 1)
             shelf.session = "another"
-            with pytest.raises(ToolServerDown, match="doesn't answer now"):
+            with pytest.raises(ToolServerDown, match="isn't answering right now"):
                 await shelves.call(count, {})
             shelf.released.set()
             assert (await first).text == "The text was kept"

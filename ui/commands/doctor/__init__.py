@@ -72,7 +72,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
     for word in args.checks:
         if word not in BY_WORD:
             known = ", ".join(BY_WORD)
-            raise SettingsError(f"There is no check `{word}`; there are: {known}.")
+            raise SettingsError(f"There is no check `{word}`. Checks: {known}.")
     chosen = {BY_WORD[word] for word in args.checks or BY_WORD}
     wanted = [(name, check) for name, check in CHECKS if name in chosen]
     context = CheckContext(home, settings().settings)

@@ -179,7 +179,8 @@ class OrganiserTab(Pane):
     @work(exclusive=True, group="dialog")
     async def action_add_item(self) -> None:
         name = self._list_name()
-        text = await self.app.push_screen_wait(LineDialog(f"Put on the list {name}", hint="milk"))
+        dialog = LineDialog(f"Add an item to the list “{name}”", hint="milk")
+        text = await self.app.push_screen_wait(dialog)
         if text is not None:
             self._ask({"act": "state.add", "kind": "list", "name": name, "items": [text]})
 

@@ -39,8 +39,8 @@ class EntryView(Static):
         self._assistant = name
 
     def draw(self, state: ScreenState) -> None:
-        """Redraw the entry if its text has changed. Of a hidden turn, a mark is shown; a hidden
-        line is not shown at all."""
+        """Redraw the entry if its text has changed. A hidden turn is shown as a mark; a
+        hidden line is not shown at all."""
         hidden = state.hides(self.entry)
         text = _text(self.entry, self._assistant)
         if hidden:
