@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.language.speakers import USER
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
@@ -70,6 +70,10 @@ class Ranking:
     asked: float = 0.25
     """Penalty for a turn in which the user only asked a question. Such a turn contains no
     information, but resembles other questions most."""
+    answered: float = 0.4
+    """Penalty for what the assistant said, unless the question asks for that. Answers repeat the
+    words of the question, whether or not they contain anything else, and so resemble it more than
+    what the user told."""
     statement_words: float = 5.0
     """Number of words outside of questions at which a turn gets half of the `statement` bonus."""
     importance: float = 0.1
@@ -146,6 +150,8 @@ class Features:
     speakers: Sequence[str] | NDArray[np.object_]
     statement: Values
     """Number of words that are not part of a question (`sentences.stated`)."""
+    asks: NDArray[np.bool_]
+    """Whether the memory contains a question."""
     successor: Places | None = None
     """Position of the candidate that supersedes this one, or `NONE`."""
     lift: Values | None = None
@@ -166,13 +172,14 @@ def fuse(
     parts = {
         "meaning": cosine,
         "words": words,
-        "around": _around(cosine, words, neighbours, features.speakers, weights),
+        "around": _around(cosine, words, neighbours, evidence.speaker, features, weights),
         "time": _known(weights.times, evidence.times, len(cosine))
         + _known(weights.dated, evidence.dated, len(cosine)),
         "linked": _known(weights.linked, evidence.linked, len(cosine)),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
         "statement": _statement(features, weights),
         "asked": _asked(features, weights),
+        "answered": _answered(evidence.speaker, features, weights),
         "importance": weights.importance * (features.importance - 0.5),
         "confidence": weights.confidence * (features.confidence - 1.0),
         "recency": weights.recency * _faded(features.age_days, weights),
@@ -226,29 +233,35 @@ def _around(
     cosine: Values,
     words: Values,
     neighbours: Neighbours,
-    speakers: Sequence[str] | NDArray[np.object_],
+    speaker: str | None,
+    features: Features,
     weights: Ranking,
 ) -> Values:
     """Return the part of each score that comes from adjacent turns by other speakers.
 
     An adjacent turn by the same speaker doesn't count, as it may be about anything. Only the part
     of a cosine that exceeds the average counts: lower cosines say nothing, and a memory without
-    neighbours must not rank lower for that reason.
+    neighbours must not rank lower for that reason. What the assistant says counts for the user's
+    turns only if it asks something; otherwise it repeats what was asked of it. For the same reason,
+    the user's turns count for it only if the question asks what it said.
     """
-    said = np.asarray(speakers, np.object_)
+    said = np.asarray(features.speakers, np.object_)
+    own = said == ASSISTANT
+    silent = np.append(own & ~features.asks, False)
     before, after = (
-        np.where(said[places] == said, NONE, places)
+        np.where((said[places] == said) | silent[places], NONE, places)
         for places in (neighbours.before, neighbours.after)
     )
     # Indexing with `NONE` (-1) reads the last entry, which is added here.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)
     above = np.append(np.maximum(0.0, cosine - mean_cosine(cosine)), 0.0)
-    return np.asarray(
+    around = (
         weights.words_before * words[before]
         + weights.words_near * (words[after] + words[before_each[before]])
         + weights.meaning_near * (above[before] + above[after])
     )
+    return np.asarray(around if speaker == ASSISTANT else np.where(own, 0.0, around))
 
 
 def _statement(features: Features, weights: Ranking) -> Values:
@@ -259,6 +272,13 @@ def _statement(features: Features, weights: Ranking) -> Values:
 def _asked(features: Features, weights: Ranking) -> Values:
     own = np.asarray(features.speakers, np.object_) == USER
     return np.asarray(-weights.asked * (own & (features.statement == 0)), np.float64)
+
+
+def _answered(speaker: str | None, features: Features, weights: Ranking) -> Values:
+    if speaker == ASSISTANT:
+        return np.zeros(len(features.statement))
+    own = np.asarray(features.speakers, np.object_) == ASSISTANT
+    return np.asarray(-weights.answered * own, np.float64)
 
 
 def _faded(days: Values, weights: Ranking) -> Values:
@@ -367,19 +387,16 @@ def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ra
 
 
 def rank_in_brief(
-    rows: Places, own: Values, cosine: Values, features: Features, weights: Ranking, k: int
+    rows: Places, evidence: Evidence, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
     """Return the k best candidates, best first; of equal candidates, the newer first. The scores
-    have fewer parts than those of `rank`: mainly words and meaning. Takes a third of the time.
-
-    Args:
-        own, cosine: as in `Evidence`.
-    """
+    have fewer parts than those of `rank`: mainly words and meaning. Takes a third of the time."""
     parts = {
-        "meaning": _filled(cosine),
-        "words": _by_words(own, weights),
+        "meaning": _filled(evidence.cosine),
+        "words": _by_words(evidence.own, weights),
         "statement": _statement(features, weights),
         "asked": _asked(features, weights),
+        "answered": _answered(evidence.speaker, features, weights),
         "broad": np.zeros(len(rows)) if features.lift is None else features.lift,
     }
     scores = np.sum(list(parts.values()), axis=0)

@@ -21,7 +21,7 @@ from assistant.memory.retrieval.time_index import RowTimes
 from assistant.memory.retrieval.user_profile import belongs_to_profile, names_first
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
-CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
+CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT, ASKS = range(9)
 """Columns of the array of numbers. They are used together, so each row's numbers share a cache
 line. `CREATED` is when the memory was last said. `LAST_USED` equals `CREATED` if the memory was
 never used. Times are seconds since 1970."""
@@ -61,7 +61,7 @@ class RowMetadata:
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
         self._ends = np.empty(0)
-        self._numbers = np.empty((0, STATEMENT + 1))
+        self._numbers = np.empty((0, ASKS + 1))
         self.times = RowTimes()
         self.roles = Roles()
         self._last_of: dict[str, int] = {}
@@ -116,7 +116,8 @@ class RowMetadata:
         self._never_recalled[row] = memory.never_recall
         used = memory.last_used.timestamp() if memory.last_used is not None else created
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
-        self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
+        said = (stated(memory.text), "?" in memory.text)
+        self._numbers[row] = (created, used, *known, memory.pinned, *said)
         self.times.write(row, memory.text, memory.told)
         if fresh and memory.speaker != ASSISTANT:  # relations come only from people's words
             self.roles.write(row, memory.text)
@@ -299,6 +300,7 @@ class RowMetadata:
             superseded=superseded,
             speakers=self.speakers[rows],
             statement=numbers[STATEMENT],
+            asks=numbers[ASKS] > 0,
             successor=successor,
         )
 

@@ -192,10 +192,14 @@ class _Search:
         rows, features = self._in_scope(rows)
         if not len(rows):
             return []
-        cosines = self._cosines(meaning, rows).astype(np.float64)
-        own, weights = self.own[rows].astype(np.float64), self.parts.ranking
+        evidence = Evidence(
+            self._cosines(meaning, rows).astype(np.float64),
+            self.own[rows].astype(np.float64),
+            np.zeros(len(rows)),
+            self.question.speaker,
+        )
         return self._results(
-            rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING)
+            rank_in_brief(rows, evidence, features, self.parts.ranking, self.k + REPEATING)
         )
 
     def _cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.language.speakers import USER
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.arrays import NONE, places
 from assistant.memory.retrieval.ranking import (
     Candidates,
@@ -36,6 +36,7 @@ def features(count: int, **given: Any) -> Features:
         "superseded": np.zeros(count, np.bool_),
         "speakers": ["user"] * count,
         "statement": np.full(count, 5.0),
+        "asks": np.zeros(count, np.bool_),
     }
     return Features(**{**plain, **given})
 
@@ -68,6 +69,7 @@ def drawn(draw: np.random.Generator, count: int, **given: Any) -> tuple[Evidence
         superseded=draw.random(count) < 0.3,
         speakers=draw.choice(["user", "assistant", "Ann"], count).tolist(),
         statement=draw.integers(0, 9, count).astype(float),
+        asks=draw.random(count) < 0.3,
         **given,
     )
     cosine, own, context, *clues = draw.random((6, count))
@@ -159,7 +161,7 @@ def test_a_match_that_many_memories_share_counts_little() -> None:
 def test_an_answer_gets_a_share_of_the_score_of_the_question_before_it() -> None:
     given = evidence([0.2, 0.2, 0.2], [0.4, 0.0, 0.0])
     chain = Neighbours(np.array([NONE, 0, NONE]), np.array([1, NONE, NONE]))
-    spoken = features(3, speakers=["user", "assistant", "assistant"])
+    spoken = features(3, speakers=[USER, "Ann", "Ann"])
     question, answer, stranger = fuse(given, chain, spoken, PLAIN)[0]
     assert question > answer > stranger
     _, next_of_the_same, stranger = fuse(given, chain, features(3), PLAIN)[0]
@@ -173,10 +175,37 @@ def test_the_users_questions_are_ranked_below_statements() -> None:
     assert stated > by_ann > asked
 
 
+def test_what_the_assistant_said_is_ranked_below_what_the_user_told() -> None:
+    """Otherwise an evasion, which repeats the words of the question, is found instead of the
+    fact when the same is asked again."""
+    given = evidence([0.6, 0.7, 0.7], [0.4, 0.6, 0.5])
+    chain = Neighbours(np.array([NONE, NONE, 1]), np.array([NONE, 2, NONE]))
+    spoken = features(3, speakers=[USER, USER, ASSISTANT], statement=np.array([5.0, 0.0, 5.0]))
+    told, _, evaded = fuse(given, chain, spoken, PLAIN)[0]
+    assert told > evaded
+    of_the_assistant = replace(given, speaker=ASSISTANT)
+    told, _, evaded = fuse(of_the_assistant, chain, spoken, PLAIN)[0]
+    assert evaded > told, "the question asks what the assistant said"
+
+
+def test_a_turn_of_the_user_gets_a_share_of_what_the_assistant_asked_just_before() -> None:
+    given = evidence([0.2, 0.2, 0.2, 0.2], [0.4, 0.0, 0.4, 0.0])
+    chain = Neighbours(np.array([NONE, 0, NONE, 2]), np.array([1, NONE, 3, NONE]))
+    spoken = features(
+        4,
+        speakers=[ASSISTANT, USER, ASSISTANT, USER],
+        asks=np.array([True, False, False, False]),
+    )
+    parts = fuse(given, chain, spoken, PLAIN)[1]
+    _, after_a_question, _, after_a_remark = parts["around"]
+    assert after_a_question > 0
+    assert after_a_remark == 0
+
+
 def test_the_meaning_of_neighbours_counts_only_if_it_is_above_average() -> None:
     given = evidence([0.8, 0.3, 0.3, 0.1])
     chain = Neighbours(np.array([NONE, 0, 3, NONE]), np.array([1, NONE, NONE, 2]))
-    spoken = features(4, speakers=["user", "assistant", "assistant", "user"])
+    spoken = features(4, speakers=[USER, "Ann", "Ann", USER])
     _, by_a_match, by_a_stranger, _ = fuse(given, chain, spoken, PLAIN)[0]
     assert by_a_match > by_a_stranger
     assert by_a_stranger == scores(given)[2]

@@ -75,6 +75,7 @@ def features(known: list[Memory]) -> Features:
         superseded=np.array([each.superseded_by is not None for each in known]),
         speakers=[each.speaker for each in known],
         statement=np.array([float(stated(each.text)) for each in known]),
+        asks=np.array(["?" in each.text for each in known]),
         successor=np.array(successors),
     )
 
