@@ -105,9 +105,13 @@ def _pool(sample: Mapping[str, Any], name: str) -> Pool:
 
 
 def own_files(name: str) -> tuple[Path, ...]:
-    """The facts and the distractors of our own set `paraphrase`, `short` or `held-out`."""
+    """The facts and the distractors of one of our own sets. A set for choosing weights ("-dev") has
+    the same distractors as its other part."""
     stem = name.replace("-", "_")
-    found = [located(f"evaluation/{stem}_{kind}.jsonl") for kind in ("facts", "distractors")]
+    found = [
+        located(f"evaluation/{each}.jsonl")
+        for each in (f"{stem}_facts", f"{stem.removesuffix('_dev')}_distractors")
+    ]
     if name == "held-out":  # its own distractors are too few
         found.append(located("evaluation/paraphrase_distractors.jsonl"))
     return tuple(found)
