@@ -1,7 +1,5 @@
 """Array types that the store and the indexes share."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +15,6 @@ Rows = NDArray[np.int64]
 """Row numbers in a user's index."""
 Places = NDArray[np.int64]
 """Positions among the candidates, or `NONE`. Shape (candidates,) unless stated otherwise."""
-VectorsAt = Callable[[Places], Vectors]
-"""A function that returns the vectors of the few candidates that are examined closely."""
 
 NONE = -1
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
+from assistant.memory.records.arrays import NONE, Places, Values, places
 
 COMPARED = 64
 """Number of the best candidates that are compared with each other to find redundant ones. If even
@@ -61,7 +61,7 @@ class Ranking:
     """Bonus for a memory that mentions any day, if the question asks when."""
     linked: float = 0.4
     """Bonus for a memory that names a person whom the question mentions by relation
-    (`relation_index`)."""
+    (`relation_index`). If several persons are known by that relation, each gets an equal share."""
     speaker: float = 0.3
     """Bonus for a turn of the speaker whom the question is about."""
     statement: float = 0.2
@@ -97,11 +97,6 @@ class Ranking:
     superseded: float = 0.1
     """Penalty for a superseded memory. If the memory that supersedes it is found too, the
     superseded one always ranks below it."""
-    redundancy: float = 0.15
-    """Penalty for a memory with the same meaning as a better result; proportionally less for a
-    similar one."""
-    alike: float = 0.5
-    """Minimum cosine at which two memories count as similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +119,8 @@ class Evidence:
     dated: Values | None = None
     """1 for a memory that mentions a day, else 0; None unless the question asks when."""
     linked: Values | None = None
-    """1 for a memory that names a person whom the question mentions by relation, else 0."""
+    """For a memory that names a person whom the question mentions by relation, 1 divided by the
+    number of persons who may be meant; 0 for all others."""
 
 
 class Neighbours(NamedTuple):
@@ -312,40 +308,6 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
     return final
 
 
-def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
-    """Return the positions of the k best candidates, best first. Each is chosen by its score minus
-    a penalty for its similarity to those already chosen (maximal marginal relevance). If some
-    are equally good, the first of them is chosen.
-
-    Args:
-        vectors: returns the unit vectors at positions; zeros or NaN for a missing vector. None:
-            order by score only.
-    """
-    if vectors is None or not weights.redundancy or len(scores) <= 1:
-        return np.argsort(-scores, kind="stable")[:k]
-    # A candidate below the k-th by more than the greatest penalty is never chosen.
-    kth = -min(k, len(scores))
-    near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
-    pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
-    given = vectors(pool)
-    worth = scores[pool]
-    after_each = worth - _repeats(given @ given.T, weights)
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(pool)):
-        best = int(worth.argmax())
-        chosen.append(best)
-        np.minimum(worth, after_each[best], out=worth)
-        worth[best] = -np.inf
-    return pool[chosen]
-
-
-def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
-    """Return for each pair of candidates the penalty for their similarity; 0 if a vector is
-    missing."""
-    alike = (cosines - weights.alike) / (1 - weights.alike)
-    return np.asarray(weights.redundancy * np.fmin(np.fmax(alike, 0.0), 1.0), np.float64)
-
-
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidates to rank for a query. All arrays are in the order of `rows`, which is
@@ -357,8 +319,6 @@ class Candidates:
     after: Places
     """The rows said just before and after each candidate in the same conversation, or `NONE`."""
     features: Features
-    vectors: VectorsAt | None = None
-    """Returns the vectors at positions; used to find redundant candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,11 +331,11 @@ class Ranked:
 
 
 def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
-    """Return the k best candidates, best first."""
+    """Return the k best candidates, best first; of equal candidates, the first."""
     features, rows = candidates.features, candidates.rows
     neighbours = Neighbours(*places(rows, np.stack([candidates.before, candidates.after])))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
-    return _ranked(rows, scores, parts, diversify(scores, candidates.vectors, k, weights))
+    return _ranked(rows, scores, parts, np.argsort(-scores, kind="stable")[:k])
 
 
 def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ranked]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.arrays import NONE, Cosines, Places, Rows
+from assistant.memory.records.arrays import NONE, Cosines, Places, Rows, Values
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline
 from assistant.memory.retrieval.document_expansion import DocumentExpansion
@@ -131,9 +131,9 @@ class _Search:
             when = TimeAsked((), alone=False, when=when.when)
         return when
 
-    def _naming(self) -> NDArray[np.bool_] | None:
-        """Return for each row whether it names a person whom the question mentions by relation;
-        None if there is no such person."""
+    def _naming(self) -> Values | None:
+        """Return for each row whether it names a person whom the question mentions by relation: 1
+        or 0, and less than 1 if several persons are known by that relation. None if none is."""
         columns, lexical = self.parts.columns, self.parts.lexical
         if not self.parts.ranking.linked:
             return None
@@ -144,7 +144,7 @@ class _Search:
             return bool(columns.eligible(np.fromiter(rows, np.int64), (), self.now).any())
 
         names = columns.roles.names(self.question.words, allowed)
-        return lexical.score(" ".join(names)).own > 0 if names else None
+        return (lexical.score(" ".join(names)).own > 0) / len(names) if names else None
 
     def near(self, meaning: QueryVectors) -> Rows:
         """Return the rows nearest to the question in meaning."""
@@ -166,7 +166,6 @@ class _Search:
         rows, features = self._in_scope(rows)
         if not len(rows):
             return []
-        linked = None if self.linked is None else self.linked[rows].astype(np.float64)
         candidates = Candidates(
             rows=rows,
             evidence=Evidence(
@@ -175,12 +174,11 @@ class _Search:
                 self.context[rows].astype(np.float64),
                 self.question.speaker,
                 *columns.times.evidence(rows, self.when),
-                linked,
+                None if self.linked is None else self.linked[rows],
             ),
             before=columns.before[rows],
             after=columns.after[rows],
             features=features,
-            vectors=self.parts.vectors.reader(meaning, rows),
         )
         return self._results(rank(candidates, self.parts.ranking, self.k + REPEATING))
 

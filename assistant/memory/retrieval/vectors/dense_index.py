@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
+from assistant.memory.records.arrays import Cosines, Rows, Vector
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 STRONGER = 0.85
@@ -159,18 +159,6 @@ class DenseIndex:
         if quick is not None:
             return self.quick.cosines(quick, rows)
         return np.zeros(len(rows), np.float32)
-
-    def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:
-        """Return a function that returns the vectors of `rows` at given positions, for comparing
-        rows with each other. Missing vectors are zeros. Return None if the question has no
-        vector."""
-        if meaning.stronger is not None and self.stronger is not None:
-            about = self.stronger.about
-        elif meaning.quick is not None:
-            about = self.quick.about
-        else:
-            return None
-        return lambda at: about(rows[at])
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:

@@ -87,16 +87,3 @@ def test_nothing_is_estimated_from_too_few_rows_with_both_cosines() -> None:
     other = quick * np.float32(0.5)
     other[-1] = np.nan
     assert blended(quick, other)[-1] == pytest.approx(quick[-1])
-
-
-def test_rows_are_compared_with_each_other_using_a_single_encoder() -> None:
-    dense, quick, other = filled(30, 30)
-    rows = np.arange(30)
-    for meaning, dimensions in (
-        (QueryVectors(quick[0], other[0]), OTHER),
-        (QueryVectors(quick[0]), QUICK),
-    ):
-        reader = dense.reader(meaning, rows)
-        assert reader is not None
-        assert reader(np.array([4])).shape == (1, dimensions)
-    assert dense.reader(QueryVectors(), rows) is None

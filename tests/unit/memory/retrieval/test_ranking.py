@@ -14,7 +14,6 @@ from assistant.memory.retrieval.ranking import (
     Features,
     Neighbours,
     Ranking,
-    diversify,
     fuse,
     rank,
 )
@@ -229,37 +228,6 @@ def test_a_chain_of_successors_is_ranked_newest_first() -> None:
     assert np.isfinite(scores(evidence([0.5, 0.4]), **circle)).all()
 
 
-def test_a_memory_similar_to_a_better_one_is_ranked_lower() -> None:
-    vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
-    values = np.array([0.50, 0.49, 0.45])
-    assert diversify(values, vectors.__getitem__, 3, PLAIN).tolist() == [0, 2, 1]
-    assert diversify(values, None, 3, PLAIN).tolist() == [0, 1, 2]
-    unknown = np.array([[1, 0], [np.nan, np.nan], [1, 0]], np.float32)
-    mixed = np.array([0.50, 0.45, 0.49])
-    assert diversify(mixed, unknown.__getitem__, 3, PLAIN).tolist() == [0, 1, 2]
-    far_behind = np.array([0.50, 0.49, 0.20])
-    assert diversify(far_behind, vectors.__getitem__, 3, PLAIN).tolist() == [0, 1, 2]
-
-
-def _repeats(vector: np.ndarray, chosen: np.ndarray) -> float:
-    like = max((chosen @ vector).tolist(), default=0.0)
-    return PLAIN.redundancy * min(1.0, max(0.0, (like - PLAIN.alike) / (1 - PLAIN.alike)))
-
-
-def test_diversifying_agrees_with_the_plain_definition() -> None:
-    draw = np.random.default_rng(3)
-    for _ in range(20):
-        vectors = draw.normal(size=(60, 3)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        values = draw.uniform(0, 0.3, 60)
-        expected: list[int] = []
-        while len(expected) < 10:
-            left = [row for row in range(60) if row not in expected]
-            worth = [values[row] - _repeats(vectors[row], vectors[expected]) for row in left]
-            expected.append(left[int(np.argmax(worth))])
-        assert diversify(values, vectors.__getitem__, 10, PLAIN).tolist() == expected
-
-
 def test_ranking_reports_the_rows_and_the_parts_of_their_scores() -> None:
     rows = np.array([3, 7, 9])
     candidates = Candidates(
@@ -305,16 +273,13 @@ def test_the_newest_of_equally_good_matches_become_candidates() -> None:
 
 
 def test_every_weight_has_an_effect() -> None:
-    """Changing any of the weights changes some score or the order."""
+    """Changing any of the weights changes some score."""
     draw, count = np.random.default_rng(5), 40
     chain = Neighbours(np.arange(-1, count - 1), np.append(np.arange(1, count), NONE))
     given, known = drawn(draw, count)
-    vectors = draw.normal(size=(count, 2)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def outcome(weights: Ranking) -> tuple[float, ...]:
-        values = fuse(given, chain, known, weights)[0]
-        return (*values, *diversify(values, vectors.__getitem__, 20, weights))
+        return tuple(fuse(given, chain, known, weights)[0])
 
     for field in fields(Ranking):
         other = replace(PLAIN, **{field.name: type(getattr(PLAIN, field.name))(0.95) or 1})

@@ -107,11 +107,6 @@ def matching(own: NDArray[np.float32]) -> set[int]:
     return found
 
 
-def repeats(cosine: float) -> float:
-    alike = (cosine - WEIGHTS.alike) / (1 - WEIGHTS.alike)
-    return WEIGHTS.redundancy * min(1.0, max(0.0, alike))
-
-
 def plain(
     index: UserIndex, question: str, vector: NDArray[np.float32] | None, exclude: set[str], k: int
 ) -> list[tuple[str, float]]:
@@ -132,18 +127,9 @@ def plain(
     by_words, by_context = (each[rows].astype(np.float64) for each in (own, context))
     given = Evidence(cosine[rows], by_words, by_context, asked.speaker)
     scores, _ = fuse(given, neighbours(known), features(known), WEIGHTS)
-    seen = np.nan_to_num(rounded[rows])
     content = TextAnalyzer("en").content
     stems = set(content(question))
-    left = list(range(len(rows)))
-    found: list[int] = []
-    while left and len(found) < k + 6:
-        worth = [
-            scores[at]
-            - max((repeats(seen[at] @ seen[one]) for one in found if vector is not None), default=0)
-            for at in left
-        ]
-        found.append(left.pop(int(np.argmax(worth))))
+    found = np.argsort(-scores, kind="stable")[: k + 6].tolist()
     adds = [at for at in found if stated(known[at].text) or set(content(known[at].text)) - stems]
     return [(known[at].id, float(scores[at])) for at in adds[:k]]
 
