@@ -1,4 +1,4 @@
-"""Recognises spoken commands and their arguments by patterns, without any model.
+"""Recognises spoken commands and their arguments by matching patterns, without a model.
 
 The functions are pure: commands are carried out elsewhere. This module finds the pattern that
 matches an utterance. The words of the utterance come from `command_text`, and the patterns from
@@ -15,9 +15,9 @@ from assistant.intents.command_text import CommandReading, CommandText, Word, no
 from assistant.intents.grammar import Pattern, bare, language, line
 
 TWICE_WORDS = 14
-"""Maximum number of words of an utterance with two sentences."""
+"""Maximum number of words in an utterance with two sentences."""
 LONGEST_DURATION = 6
-"""Maximum number of words of a duration. "Two and three quarters of an hour" is already too
+"""Maximum number of words in a duration. "Two and three quarters of an hour" is already too
 long."""
 ENGLISH = "en"
 UNTIL = re.compile(r"\b(?:un)?till?\s+(.*\w)", re.IGNORECASE | re.DOTALL)
@@ -28,7 +28,7 @@ AFTER_PAUSE = ("time", "correction")
 def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """Return the command that `text` expresses, or None if `text` is anything else.
 
-    `names` are the assistant's name and wake phrase, which may be at the beginning or the end. The
+    `names` are the assistant's name and wake phrase, which `text` may begin or end with. The
     command must be the whole utterance: "forget that, I meant ..." is not a command, and neither is
     "she forgot that".
     """
@@ -38,9 +38,9 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def in_full(command: Command, text: str) -> Command:
-    """Return the command with what else can be read from `text`. This sets `for_good`,
-    `names_wish`, `every`, and the `minutes` or `when` of SLEEP. The `words` of a calculation then
-    include the "how many" before them, and those of ACT are the whole text."""
+    """Return the command, completed from `text`. Sets `for_good`, `names_wish`, `every`, and the
+    `minutes` or `when` of SLEEP. Extends the `words` of a calculation by the "how many" before
+    them, and makes the whole text the `words` of ACT."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
     if command.kind is CommandKind.ACT:
@@ -70,8 +70,8 @@ def _with_amount(words: str, text: str) -> str:
 
 
 def _says_every(command: Command, text: str) -> bool:
-    """Return whether all things of a kind are meant. The time doesn't count ("every Monday"), and
-    neither do the words of a reminder."""
+    """Return whether the user means all things of a kind. An "every" in the time ("every Monday")
+    or in the words of a reminder doesn't count."""
     for argument in (command.when, command.words):
         text = text.replace(argument, " ") if argument else text
     said = f" {bare(normalised(text))} "
@@ -136,14 +136,14 @@ def _comments(said: CommandText, words: tuple[Word, ...], begins: re.Pattern[str
 
 
 def _forgets_that(said: CommandText, command: Command, words: tuple[Word, ...]) -> bool:
-    """Return whether the command asks to forget what was said, and does so more clearly than
-    "forget it". Next to another sentence, "forget it" may just mean giving up."""
+    """Return whether the command clearly asks to forget what was said. "Forget it" isn't clear
+    enough: next to another sentence, it may just mean giving up."""
     unnamed = said.language.subjects["unnamed_first"]
     return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in unnamed
 
 
 def _fitting(said: CommandText, reading: CommandReading) -> Command | None:
-    """Return the first command that the words of the reading match."""
+    """Return the first command whose pattern matches the words of the reading."""
     spoken, asked = said.language, said.is_question and not reading.polite
     for frame in () if asked else spoken.frames:
         found = frame.regex.fullmatch(reading.line)

@@ -21,12 +21,12 @@ sent the request may then carry it out itself."""
 LISTED = 20
 """Maximum number of rows in a list, unless the request gives another number."""
 PATIENCE_S = 10.0
-"""Seconds to wait for a connection. The server waits as long for the next bytes of a request, and
-for a client to receive part of an answer."""
+"""Seconds to wait for a connection. The server waits equally long for the next bytes of a request,
+and for a client to receive part of an answer."""
 
 
 class RemoteError(AssistantError):
-    """An error that an assistant in another process has reported."""
+    """An error reported by an assistant in another process."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -34,7 +34,7 @@ class RemoteError(AssistantError):
 
 
 def is_served(folder: Path) -> bool:
-    """Return whether an assistant that runs in this home accepts requests."""
+    """Return whether an assistant is running in this home and accepts requests."""
     address = read_address(folder / "address")
     connection = connect(address) if address is not None else None
     if connection is not None:
@@ -43,7 +43,7 @@ def is_served(folder: Path) -> bool:
 
 
 def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
-    """Send a request to the assistant that runs in this home, and return the rows of its answer.
+    """Send a request to the assistant running in this home, and return the rows of its answer.
     Return None if no assistant runs there.
 
     Raises:
@@ -83,7 +83,7 @@ def connect(address: Address) -> socket.socket | None:
         connection.settimeout(PATIENCE_S)
         place = address.path if address.path is not None else ("127.0.0.1", address.port)
         connection.connect(place)
-        connection.settimeout(None)  # a rebuild takes long; a dead assistant ends the wait
+        connection.settimeout(None)  # a rebuild takes long; the wait ends if the assistant dies
     except OSError:
         connection.close()
         return None

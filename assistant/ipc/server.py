@@ -45,10 +45,10 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 LONGEST_PATH = 100
-"""Maximum number of bytes of a socket's path. Systems allow 104 or 108, including a final zero
+"""Maximum number of bytes in a socket's path. Systems allow 104 or 108, including a final zero
 byte."""
 LONGEST_REQUEST = 1 << 30
-"""Maximum number of bytes of a request. The data of an import is sent as one line."""
+"""Maximum number of bytes in a request. An import sends all of its data as one line."""
 
 
 class RequestServer:

@@ -21,9 +21,9 @@ _HABIT = re.compile(
 _MANY = "\0"
 """Marks a weekday that means every such day ("on Mondays"), so that it is not replaced."""
 _FIRST_DATE = 0xE000
-"""Placeholder for the first date that is put in. The second date gets the next character, and so
-on. Placeholders keep later rules from changing a date that was put in. They are private-use
-characters of Unicode."""
+"""Placeholder for the first date that was put in. The second date gets the next character, and so
+on. Placeholders are private-use characters of Unicode; they keep later rules from changing these
+dates."""
 _TAKEN = re.compile(f"[\ue000-\uf8ff{_MANY}]")
 _UNCLEAR = re.compile(
     r"\b(?:days?|weeks?|fortnight|months?) (?:today|tomorrow|yesterday|from|last|next|on)\b"
@@ -39,8 +39,7 @@ _NOT_AFTER = frozenset({
 """After one of these words, a weekday does not mean a single day, or can't be replaced by "on" and
 a date."""
 _EDGE = re.compile(r"\W*$|[,;:.!?)]")
-"""Matches the end of a clause right after a weekday. If another word follows a weekday, the weekday
-may be part of a name."""
+"""Matches the end of a clause. A weekday that is not at the end of one may be part of a name."""
 _EARLIER_CLAUSES = re.compile(
     r".*(?:[;:.!?]|,(?=\s+(?:I|we|you|he|she|it|they)\b)|\b(?:and|but|so|because|then)\b)",
     re.DOTALL | re.IGNORECASE,
@@ -115,8 +114,8 @@ def _on(days: int, said: _Said, _: re.Match[str]) -> str:
 
 
 def _far(sign: int, said: _Said, match: re.Match[str]) -> str:
-    """Convert a distance from the current day, such as "in three weeks" or "two days ago". Beside a
-    past tense, "in three weeks" says how long something took, and is not replaced."""
+    """Convert a distance from the current day, such as "in three weeks" or "two days ago". In a
+    clause in the past tense, "in three weeks" says how long something took, and is not replaced."""
     if sign > 0 and _is_past(match):
         return match.group()
     number = number_of(match["count"])
@@ -137,8 +136,8 @@ def _month(said: date, count: int) -> str:
 
 def _weekday(said: _Said, match: re.Match[str]) -> str:
     """Convert a weekday to the date of the last or the next such day. A plain name of today's
-    weekday, without "last", "this" or "next", is ambiguous and is not replaced. Neither is a name
-    that may be a part of another one ("Sunday brunch")."""
+    weekday, without "last", "this" or "next", is ambiguous and is not replaced. Neither is a
+    weekday that may be part of a name ("Sunday brunch")."""
     way = (match["way"] or "").lower()
     alone = not way and not match.group().lower().startswith("on ")
     if alone and not _EDGE.match(match.string, match.end()):
@@ -163,8 +162,9 @@ def _span(said: _Said, match: re.Match[str]) -> str:
 
 
 def _of_month(said: _Said, match: re.Match[str]) -> str:
-    """Convert e.g. "on the third" to the next such date. With a past tense, it may just as well
-    mean the last such date ("they've moved my test on the third"), and is not replaced."""
+    """Convert e.g. "on the third" to the next such date. In a text with a past tense, the words may
+    just as well mean the last such date ("they've moved my test on the third"), and are not
+    replaced."""
     if past_tense().search(match.string) is not None:
         return match.group()
     number = number_of(match["nth"]) or 0
@@ -185,7 +185,7 @@ def _word_before(match: re.Match[str]) -> str:
 
 
 def _is_past(match: re.Match[str]) -> bool:
-    """Return whether there is a past tense in the clause of a match, before it or after it."""
+    """Return whether the clause around a match contains a past tense."""
     earlier = _EARLIER_CLAUSES.match(match.string, 0, match.start())
     begin = earlier.end() if earlier else 0
     later = _EDGE.search(match.string, match.end())

@@ -1,8 +1,8 @@
 """Calculates with exact fractions, units and money.
 
-An expression is what `written_sums` makes of spoken words. Multiplication takes
-precedence over addition, as in mathematics. What can't be read, or makes no sense with its units,
-raises `Unreadable`.
+`written_sums` converts spoken words to the expressions that are read here. Multiplication takes
+precedence over addition, as in mathematics. An expression that can't be read, or whose units make
+no sense, raises `Unreadable`.
 """
 
 import math
@@ -24,7 +24,7 @@ from assistant.language.measures import (
 )
 
 MOST_DIGITS = 300
-"""Maximum number of digits of a number that is calculated."""
+"""Maximum number of digits in a number."""
 MOST_TOKENS = 80
 LONGEST_NAME = 4
 """Maximum number of words in the name of a unit."""
@@ -69,7 +69,7 @@ _MULTIPLES = {"twice": 2, "thrice": 3}
 
 
 class Unreadable(Exception):
-    """The words are not a calculation, or a part of it isn't understood."""
+    """The words are not a calculation, or part of the calculation isn't understood."""
 
 
 class Impossible(Exception):
@@ -236,7 +236,8 @@ class _Parser:
         raise Unreadable(str(token))
 
     def _more(self, amount: Amount) -> Amount | None:
-        """Read a smaller amount that belongs to the one before it, or return None."""
+        """Read a smaller amount that belongs to `amount`, and return their sum; None if there is
+        none."""
         start, unit = self._at, amount.unit
         self._take("and")
         number = self.next
@@ -272,7 +273,8 @@ def _unreadable() -> Amount:
 
 
 def add(first: Amount, second: Amount, sign: int = 1) -> Amount:
-    """Add or subtract. A percentage is taken of the other amount, as with a shop's discount."""
+    """Add or subtract. If only the second is a percentage, it is a percentage of the first, as in a
+    shop's discount."""
     if second.unit.dimension == PERCENT != first.unit.dimension:
         return Amount(first.value * (1 + sign * second.value / 100), first.unit)
     if {first.unit.dimension, second.unit.dimension} == {MONEY, NUMBER}:
@@ -362,7 +364,7 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def _size(value: Fraction) -> float:
-    """Return roughly how many digits a number has before or after its point, whichever is more."""
+    """Return roughly the number of digits in the numerator or denominator, whichever is longer."""
     return max(len(str(abs(value.numerator))), len(str(value.denominator))) - 0.7
 
 

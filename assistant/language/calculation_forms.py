@@ -39,9 +39,9 @@ How = Callable[[re.Match[str]], Amount]
 
 
 def bracketed(text: str) -> str:
-    """Write spoken brackets as signs. If an incomplete expression precedes "in brackets", what
-    follows is put in brackets: up to the spoken end or, without one, up to the end of the text. If
-    a complete expression precedes it, that expression is put in brackets."""
+    """Write spoken brackets as signs. If the expression before "in brackets" is incomplete, the
+    brackets enclose the words that follow, up to a spoken closing bracket or the end of the text.
+    If it is complete, they enclose the expression itself."""
     text = re.sub(r"\b(?:open|left)(?: the)? (?:brackets?|parenthes[ie]s)\b", "(", text)
     text = re.sub(r"\b(?:close|closed|end|right)(?: the| of)? (?:brackets?|parenthes[ie]s)\b", ")",
                   text)  # fmt: skip
@@ -54,7 +54,8 @@ def bracketed(text: str) -> str:
 
 
 def value(text: str) -> Amount:
-    """Calculate an expression that may have spoken brackets. Raises as `evaluate` does."""
+    """Calculate an expression that may have spoken brackets. Raises the same errors as
+    `evaluate`."""
     return evaluate(bracketed(text))
 
 

@@ -14,7 +14,7 @@ from assistant.language.spoken_amounts import source_words, spoken_amount
 from assistant.language.written_sums import with_signs
 
 LONGEST_TEXT = 200
-"""Maximum length of what is calculated, in characters."""
+"""Maximum length of a calculation, in characters."""
 _LEADS = re.compile(
     r"^(?:uh|um|er|so|and|ok|okay|ada|please|hey|then|if|the answer to|can you|could you|quickly"
     r"|what(?: i|'?)s|what(?: are|'re)?|what does|how much(?: is| are| does)?|how many is"
@@ -29,7 +29,7 @@ _TAILS = re.compile(
 )
 _SHORT = re.compile(r"\d (?:k|m|c|f|l|g)\b")
 """Matches a letter after a number. The letter may stand for a unit, or for thousands or millions.
-Texts with such a letter are read only as conversions of units."""
+Texts with such a letter are read only as unit conversions."""
 _COUNTED = re.compile(r"\bdozen\b|\d ?/ ?\d", re.IGNORECASE)
 
 
@@ -54,7 +54,7 @@ def calculate(words: str, now: datetime) -> str | None:
 
 
 def result(words: str) -> Amount | None:
-    """Calculate what is said, or return None if it isn't understood.
+    """Return the result of a spoken calculation, or None if it isn't understood.
 
     Raises:
         Impossible: the calculation has no result.

@@ -29,8 +29,8 @@ def local_day(when: datetime) -> date:
 
 
 def day_words(when: datetime) -> str:
-    """Return a date in the words in which a user may ask for it: "Monday 8 May 2023". They are
-    added to a memory's searchable text."""
+    """Return a date in the words in which a user may ask for it: "Monday 8 May 2023". These words
+    are added to a memory's searchable text."""
     day = local_day(when)
     return f"{day:%A} {day.day} {day:%B %Y}"
 
@@ -55,8 +55,8 @@ class Span:
 class Period:
     """A stretch of time, from `since` to `until`.
 
-    `days`: whether it was named by days ("yesterday", "last week") rather than by the clock, or
-    lasts at least a day. If so, much of what was said may fall into it.
+    `days`: whether the period was named by days ("yesterday", "last week") rather than by the
+    clock, or lasts at least a day. Such a period may include much of what was said.
     """
 
     since: datetime
@@ -157,8 +157,9 @@ def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
     """Describe when something was said, relative to `now`: "yesterday", "last Tuesday", "3 weeks
     ago", "in March 2025". Days are counted in the time zone of `now`.
 
-    Return an empty text if the day is in the future, because a clock must be wrong. A month without
-    a year is the latest month of that name; where this would be unclear, the year is added.
+    Return an empty text if the day is in the future, because then a clock must have been wrong. A
+    month without a year is the latest month of that name; if this would be unclear, the year is
+    added.
 
     Args:
         exact: whether to give the date instead of a number of weeks or the month.

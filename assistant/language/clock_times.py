@@ -73,7 +73,7 @@ def _minutes(found: re.Match[str]) -> int | None:
 
 
 def _of_day(hour: int, half: str) -> int:
-    """Return the hour on a clock of 24 hours, given the words for the half of the day."""
+    """Return the hour on a 24-hour clock, given the words for the half of the day."""
     night = half in ("atnight", "tonight")
     late = half == "pm" or "noon" in half or "evening" in half or (night and hour >= 6)
     if hour == 12 and half:

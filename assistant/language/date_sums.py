@@ -31,8 +31,8 @@ _YEAR = re.compile(r"\b(?:of )?((?:1[89]|20)\d\d)$")
 
 
 def date_sum(words: str, now: datetime) -> str | None:
-    """Return the number of days or of another unit that is asked for, in words. None if the words
-    ask for something else.
+    """Return the number of days or other units that the user asks for, in words. Return None if
+    `words` ask for something else.
 
     Args:
         now: local time.
@@ -131,7 +131,7 @@ def _counted(first: date, last: date, unit: str) -> str | None:
 
 
 def _whole(first: date, last: date, unit: str) -> int:
-    """Return how many whole months or years there are between two days."""
+    """Return the number of whole months or years between two days."""
     months = 12 * (last.year - first.year) + last.month - first.month
     count = months if unit == "month" else months // 12
     return count - (away(first, count, unit) > last)

@@ -1,7 +1,7 @@
 """Reads phrases that name a single day, usually in the future: "tomorrow", "next Friday", "a week
 on Monday", "the 3rd of March", "Christmas Eve".
 
-Ranges of days, for searching what was said, are found by `time_expressions`.
+`time_expressions` finds ranges of days, for searching the memories.
 """
 
 import re
@@ -78,11 +78,12 @@ FEAST = "|".join(sorted((*_FIXED, *_EASTER, *_RANKED, *_THANKSGIVING), key=len, 
 
 
 MOST_DAYS = 20
-"""Maximum number of days that are considered if a phrase may mean many."""
+"""Maximum number of days to consider if a phrase may mean several."""
 
 
 class Phrase:
-    """Words from which one part after another is taken out. In `left`, bars replace these parts."""
+    """Words from which parts are taken out, one after another. In `left`, bars replace these
+    parts."""
 
     def __init__(self, words: str) -> None:
         self.left = words
@@ -131,8 +132,8 @@ def as_digits(said: str) -> str:
 
 
 def named_day(words: str, today: date) -> date | None:
-    """Return the day that the words name, which may be in the past ("yesterday", "4 July 1976"), or
-    None if they say anything else."""
+    """Return the day that the words name, or None if they say anything else. The day may be in the
+    past ("yesterday", "4 July 1976")."""
     phrase = Phrase(as_digits(plain(words)))
     found = take_past_day(phrase, today) or take_day(phrase, today, past=True)
     phrase.take("morning|afternoon|evening|night")
@@ -157,13 +158,13 @@ def take_past_day(phrase: Phrase, today: date) -> list[date]:
 
 
 def take_day(phrase: Phrase, today: date, *, past: bool = False) -> list[date]:
-    """Take out words for a day, and return the days from `today` on that they may mean, soonest
-    first: a weekday's name may mean today or the same day of next week, and "the 3rd" a day of any
-    month. Return an empty list if there is no such day ("the 30th of February") or if no day is
-    named. In the second case, `phrase` is unchanged.
+    """Take out words for a day. Return the days that they may mean, from `today` on, soonest first.
+    A weekday's name may mean today or the same day of next week, and "the 3rd" may be in any month.
+    Return an empty list if there is no such day ("the 30th of February") or if no day is named. In
+    the second case, `phrase` is unchanged.
 
     Args:
-        past: whether a date with its year may be before `today`.
+        past: whether a date with a year may be before `today`.
     """
     for pattern, days in _rules():
         if found := phrase.take(pattern):
@@ -176,8 +177,8 @@ def take_day(phrase: Phrase, today: date, *, past: bool = False) -> list[date]:
 
 
 def away(day: date, count: int, unit: str) -> date:
-    """Return the day that is this many units after `day`. If that month is too short, it is the
-    last day of the month."""
+    """Return the day that is this many units after `day`. If its month is too short, return the
+    last day of that month."""
     if unit in ("month", "year"):
         months = 12 * day.year + day.month - 1 + count * (12 if unit == "year" else 1)
         year, month = divmod(months, 12)
@@ -272,7 +273,7 @@ def _of_month(found: re.Match[str], today: date) -> Iterator[date]:
 
 
 def _feast(found: re.Match[str], today: date) -> list[date]:
-    """Read a holiday with or without its year."""
+    """Read a holiday with or without a year."""
     name = " ".join(found["feast"].split())
     year = _year_of(found, today)
     return [_holiday(name, each) for each in ([year] if year else (today.year, today.year + 1))]
@@ -296,7 +297,7 @@ def _weekend(found: re.Match[str], today: date) -> list[date]:
 
 @cache
 def _rules() -> tuple[tuple[str, Days], ...]:
-    """The patterns, in the order in which they are tried, with what they mean."""
+    """The patterns, in the order in which they are tried, each with the function that reads it."""
     name = rf"{DAYS}|{'|'.join(SHORT_DAYS)}"
     weekday = rf"(?:(?P<weekday>{name}) )?"
     on = rf"(?:on )?{weekday}(?:on )?(?:the )?"

@@ -7,7 +7,7 @@ from assistant.language.sentences import sentences
 from assistant.language.word_lists import words_of
 
 LONGEST_COURTESY = 6
-"""Maximum number of words of a courtesy."""
+"""Maximum number of words in a courtesy."""
 
 _BE = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|should|will|would|may|shall|must|isn't"
@@ -46,7 +46,8 @@ WISHED = re.compile(
 
 def is_question(text: str) -> bool:
     """Return whether a turn ends with a question or consists almost only of questions. English
-    questions are recognised even without a question mark, because some recognisers omit it."""
+    questions are recognised even without a question mark, because some speech recognisers omit
+    it."""
     every = [each.text for each in sentences(text.replace("’", "'"))]
     if not every:
         return False

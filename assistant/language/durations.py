@@ -15,10 +15,10 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800
 LONGEST = 525_600
 """Maximum number of minutes: one year. A longer duration was probably misheard."""
 LONGEST_TEXT = 16
-"""Maximum number of words of a duration."""
+"""Maximum number of words in a duration."""
 _SMALLER = {3600: 60, 60: 1}
-"""The unit of a number that follows a unit but has none of its own ("an hour ten"). Both units are
-given in seconds."""
+"""Maps a unit to the unit that is meant if a bare number follows ("an hour ten"). Both are in
+seconds."""
 _AROUND = re.compile(
     r"^(?:for|in|by|at|about|around|roughly|exactly|just|only|make it|say)\b"
     r"|\b(?:longer|please|long|time|timer|worth|from now|exactly)$"
@@ -83,8 +83,8 @@ class Durations:
         return found if found is not None and 0 < found <= 60 * LONGEST else None
 
     def _summed(self, words: list[str]) -> float | None:
-        """Read one duration, or several of which each is shorter than the unit before it: "an hour
-        and ten minutes"."""
+        """Read one duration, or a sum in which each part is shorter than the unit before it: "an
+        hour and ten minutes"."""
         whole = self._one(" ".join(words))
         if whole is not None:
             return whole
@@ -99,7 +99,8 @@ class Durations:
         return None
 
     def _rest(self, words: list[str], unit: int) -> float | None:
-        """Read what follows a unit. A number alone counts the next smaller unit: "an hour ten"."""
+        """Read the words after a unit. A bare number counts the next smaller unit: "an hour
+        ten"."""
         if (
             len(words) == 1
             and unit in _SMALLER
@@ -135,7 +136,7 @@ class Durations:
 
 @cache
 def durations(code: str) -> Durations:
-    """Compile the words for durations of a language. The result is cached.
+    """Compile a language's words for durations. The result is cached.
 
     Raises:
         FileNotFoundError: there is no file for this language.
@@ -144,7 +145,7 @@ def durations(code: str) -> Durations:
 
 
 def seconds(words: str, *, bare_minutes: bool = False) -> float | None:
-    """Return an English duration in seconds, or None if the words are anything else, or give no
+    """Return an English duration in seconds. Return None if the words are anything else or give no
     exact duration ("a few minutes", "five or ten minutes", "five to ten minutes").
 
     Args:

@@ -18,9 +18,9 @@ _METRIC = "(?:g|kg|ml|l|lb|oz|cl)"
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of an enumeration, without the words that add nothing to them. Names and
-    numbers that contain "and" are not split. If the first part says what to do, a new part begins
-    only where the text again says what to do.
+    """Return the parts of an enumeration, without words that add nothing. Names and numbers that
+    contain "and" are not split. If the first part says what to do, a new part begins only where the
+    text again says what to do.
 
     >>> parts("milk, eggs and some bread")
     ['milk', 'eggs', 'bread']
@@ -91,7 +91,7 @@ def joined(names: Sequence[str], word: str = "and", *, most: int | None = None) 
 
     Args:
         word: stands before the last name.
-        most: maximum number of names. The others are counted.
+        most: maximum number of names. The others are only counted.
 
     >>> joined(["milk", "salt and pepper", "eggs"])
     'milk, salt and pepper, and eggs'
@@ -155,8 +155,7 @@ def _amount() -> re.Pattern[str]:
 
 @cache
 def _amount_alone() -> re.Pattern[str]:
-    """Build an expression for a number, alone or with the unit in which something is counted or
-    measured."""
+    """Build an expression for a number, with or without a unit."""
     large = one_of({"dozen", *scales()})
     numeral = one_of({"half", "dozen", *cardinals(), *scales()})
     more = one_of(words_of("lists", "amounts") | cardinals().keys() | scales().keys())

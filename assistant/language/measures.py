@@ -18,11 +18,11 @@ NUMBER, PERCENT, MONEY = "number", "percent", "money"
 class Unit:
     """A unit of measurement.
 
-    `factor`: its size as a multiple of the base unit of its dimension. `offset`: what is added to a
-    temperature before it is multiplied by the factor. `parts`: the name of the smaller unit of a
-    number that follows without a unit of its own ("5 foot 11"). `parted`: whether results are also
-    spoken in both units. `hundredth`: singular and plural of the hundredth part of a currency.
-    `variety`: distinguishes it from units of the same name ("imperial").
+    `factor`: its size as a multiple of the base unit of its dimension. `offset`: the number added
+    to a temperature before multiplying by the factor. `parts`: the name of the smaller unit that is
+    meant if a bare number follows ("5 foot 11"). `parted`: whether results are spoken in both of
+    these units, unless one is enough. `hundredth`: singular and plural of the hundredth part of a
+    currency. `variety`: distinguishes it from units of the same name ("imperial").
     """
 
     singular: str
@@ -49,7 +49,7 @@ class Amount:
     source: Unit | None = None
 
     def to(self, unit: Unit) -> "Amount | None":
-        """Convert to another unit, or return None if it measures something else."""
+        """Convert to another unit. Return None if that is impossible."""
         if unit == self.unit:
             return self
         if unit.dimension != self.unit.dimension or unit.dimension == MONEY:

@@ -13,7 +13,7 @@ _BEFORE = (
     r"nice to meet you|remember)(?:,? (?:there|that|[A-Z]\w+))?,? ){0,2}"
 )
 """The words that may precede an introduction, e.g. a greeting. After other words, the name may be
-that of somebody else: "she says my name is Anna"."""
+somebody else's: "she says my name is Anna"."""
 _END = r"(?=\s*(?:$|[.!;]|,? (?:please|thanks|and|but|by the way|from now on|instead|now)\b))"
 _PATTERNS = {
     NAME: re.compile(rf"{_BEFORE}(?i:my name is|my name's) {_TOLD}{_END}"),

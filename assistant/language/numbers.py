@@ -93,8 +93,8 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
 
     Args:
         words: words in lower case.
-        lone: whether "one" and "second" are converted even as the last word. There, they are
-            usually not numbers ("that one", "wait a second").
+        lone: whether to convert "one" and "second" even as the last word, where they are usually
+            not numbers ("that one", "wait a second").
     """
     made: list[str] = []
     at = 0
@@ -134,8 +134,8 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
 def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
     """Parse the number before "thousand" or "million", e.g. "two hundred and six".
 
-    A scale word without a number, e.g. "hundred", means one hundred. After digits it is not parsed,
-    because "2.5 million" is not 2.5 and a million.
+    A scale word without a number, e.g. "hundred", means one hundred. After digits, such a word is
+    not parsed, because "2.5 million" is not 2.5 and a million.
     """
     word = words[at] if at < len(words) else ""
     counted = words[at + 1 : at + 2]

@@ -14,8 +14,8 @@ REGIONS = (
 
 
 def zone_of(place: str) -> ZoneInfo | None:
-    """Return the time zone of a city, or of a country that has only one. Return None if it isn't
-    known. The first call reads the list of zones, which blocks for some milliseconds."""
+    """Return the time zone of a city, or of a country that has only one. Return None if the place
+    isn't known. The first call reads the list of zones, which blocks for some milliseconds."""
     for name in (place, place.partition(",")[0]):
         if zone := _zones().get(_plain(name)):
             return ZoneInfo(zone)
@@ -24,8 +24,8 @@ def zone_of(place: str) -> ZoneInfo | None:
 
 @cache
 def _zones() -> dict[str, str]:
-    """Map places to names of time zones. The places are the last parts of these names, and those in
-    the table."""
+    """Map places to names of time zones. The places are the last parts of these names, plus those
+    in the language data."""
     zones: dict[str, str] = {}
     for zone in sorted(available_timezones()):
         region, _, city = zone.rpartition("/")

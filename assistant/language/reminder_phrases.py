@@ -1,5 +1,5 @@
-"""Phrases what a reminder is about, as part of a sentence: "to call your sister", "about the bins",
-"that the rent is due". English only."""
+"""Makes the topic of a reminder part of a sentence: "to call your sister", "about the bins", "that
+the rent is due". English only."""
 
 import re
 
@@ -26,7 +26,7 @@ LOOKED_AT = 5
 
 
 def reminder_of(words: str) -> str:
-    """Return what a reminder is about, in the second person.
+    """Return the topic of a reminder, in the second person.
 
     >>> reminder_of("I need to call my sister"), reminder_of("the car needs fuel")
     ('to call your sister', 'that the car needs fuel')

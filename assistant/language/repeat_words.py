@@ -21,8 +21,8 @@ _UNITS: dict[str, tuple[int, Unit]] = {
 
 
 def take_repeat(phrase: Phrase) -> Repeat | None:
-    """Take out the words for a repetition, and return it. Whatever they leave open, such as the
-    weekday, is decided by the first occurrence."""
+    """Take out the words for a repetition, and return the repetition. Its first occurrence decides
+    what the words leave open, e.g. the weekday."""
     for take in (_in_month, _range, _on_weekdays, _plain_unit):
         if (found := take(phrase)) is not None:
             return found

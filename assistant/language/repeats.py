@@ -23,13 +23,13 @@ class Repeat:
     every: int
     unit: Unit
     weekdays: tuple[int, ...] = ()
-    """The days of the week in ascending order; Monday is 0. Empty: the weekday of the first
+    """The days of the week in ascending order; Monday is 0. Empty means the weekday of the first
     occurrence. With `nth`, the only entry is the weekday that is counted in the month."""
     day: int = 0
     """The day of the month, 1 to 31; in shorter months, the last day. 0 means the day of the first
     occurrence."""
     nth: int = 0
-    """Which occurrence of the weekday in a month, 1 to 4, or -1 for the last. 0: not counted."""
+    """Which occurrence of the weekday in a month: 1 to 4, or -1 for the last. 0 means none."""
 
     def __post_init__(self) -> None:
         if self.every < 1 or self.unit not in get_args(Unit):

@@ -110,7 +110,8 @@ class _Clock:
         return [early + HALF_DAY * (early.hour < (4 if self.alarm else 7))]
 
     def _in_part(self, at: time) -> time | None:
-        """Return the time in the part of the day that was said; None if it isn't in that part."""
+        """Return `at` as a time in the part of the day that was said; None if no such time is in
+        it."""
         if not self.part:
             return at
         first, last = {
@@ -130,7 +131,7 @@ def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | No
 
     Args:
         now: local time.
-        alarm: whether it is for an alarm; an hour from five to eleven is then in the morning.
+        alarm: whether the time is for an alarm; an hour from five to eleven is then in the morning.
     """
     local = now.replace(tzinfo=None)
     said = plain(words)
@@ -226,7 +227,7 @@ def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
         return None
     if present:
         last_night = [now.date() - ONE_DAY] * bool(tonight and now.hour < 5)
-        today = replace(clock, alarm=False)  # today is named, so the evening may be meant too
+        today = replace(clock, alarm=False)  # with "today", the evening may be meant too
         return _soonest(today, [*last_night, now.date()], now, ambiguous=True)
     if days:
         return _soonest(clock, days, now)

@@ -40,8 +40,8 @@ def _below_thousand(number: int) -> str:
 
 
 def rounded(value: Fraction, places: int) -> Fraction:
-    """Return a number as it is to be spoken. A number with at most `places` decimal places is
-    unchanged. Other numbers are rounded to about three or four digits.
+    """Round a number for speech. A number with at most `places` decimal places is unchanged. Other
+    numbers are rounded to about three or four digits.
 
     Args:
         places: number of decimal places; numbers below one may have two more.

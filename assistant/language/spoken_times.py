@@ -28,7 +28,7 @@ WORKDAYS = (0, 1, 2, 3, 4)
 def briefly(when: datetime, now: datetime) -> str:
     """Return words for a time: "a moment ago", "earlier today", "on Monday", "on 14 October".
 
-    Return an empty text if the time is in the future, because one of two clocks must be wrong.
+    Return an empty text if the time is in the future, because then a clock must have been wrong.
 
     Args:
         now: local wall time.
@@ -101,7 +101,7 @@ def spoken_day(day: date, today: date) -> str:
 
 
 def spoken_clock(when: datetime) -> str:
-    """Return the time on a clock of twelve hours: "half past seven", "noon", "seven oh four"."""
+    """Return the time on a 12-hour clock: "half past seven", "noon", "seven oh four"."""
     hour, minute = when.hour, when.minute
     if minute == 0 and hour in (0, 12):
         return "noon" if hour else "midnight"
@@ -203,7 +203,7 @@ def _marked_part(when: datetime) -> str:
 
 
 def _day(day: date, today: date, part: str) -> str:
-    """Return a day to come, and a part of it."""
+    """Return words for a future day and the part of the day."""
     days = (day - today).days
     if days == 0:
         return ("tonight" if part == "night" else f"this {part}") if part else "today"

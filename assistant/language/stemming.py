@@ -73,7 +73,7 @@ class TextAnalyzer:
         return frozenset(stem for word in words for stem in self.content(word))
 
     def terms(self, query: str) -> dict[str, set[str]]:
-        """Map each word of a query, as it is written there, to its stems."""
+        """Map each word of a query, as written, to its stems."""
         words = self._split(unicodedata.normalize("NFC", query).translate(APOSTROPHES))
         return {word: set(self.content(word)) for word in words}
 
@@ -104,7 +104,7 @@ class TextAnalyzer:
 
 @cache
 def synonym_stems(*groups: str) -> dict[str, str]:
-    """Map the stems of English words to the stem that replaces each when texts are compared."""
+    """Map the stem of each English synonym to the stem that replaces it when texts are compared."""
     stem = Stemmer.Stemmer(STEMMERS["en"], 0).stemWord
     return {stem(word): stem(usual) for word, usual in synonyms(*groups).items()}
 
@@ -185,8 +185,8 @@ class _Stems(dict[str, str]):
         """Remove an apostrophe, and an ending such as 's, from a word: mum's → mum, o'brien →
         obrien.
 
-        Returns "" for negations such as don't. Outside English, the longest part remains: l'amour →
-        amour.
+        Returns "" for negations such as don't. In other languages, the longest part remains:
+        l'amour → amour.
         """
         if not self._english:
             return max(word.split("'"), key=len)

@@ -75,7 +75,7 @@ class Seen:
 
 
 def find_time_expressions(text: str, today: date) -> TimeExpressions:
-    """Find the date ranges that `text` refers to, where `today` is the day on which it was said."""
+    """Find the date ranges that `text` refers to if it was said on the day `today`."""
     lower = text.lower()
     if not any(each in lower for each in _PARTS_OF_ALL):
         return TimeExpressions((), text)

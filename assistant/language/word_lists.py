@@ -33,7 +33,7 @@ def words_of(section: str, name: str) -> frozenset[str]:
 
 @cache
 def synonyms(*groups: str) -> dict[str, str]:
-    """Map English words to the word that replaces each when texts are compared."""
+    """Map each English synonym to the word that replaces it when texts are compared."""
     same = language_data("en")["same"]
     return {
         word: usual

@@ -51,10 +51,10 @@ class MemoryAdmin:
         lexicon: English by default.
         forgetting: the executor of the session that is running for this user, if any. By default,
             deletions are recorded on disk and take effect after `grace_s` seconds.
-        state: as for `MemoryAccess`.
+        state: see `MemoryAccess`.
 
     Raises:
-        StoreError: any method may raise it if a store fails, or if no memory has the given id.
+        StoreError: a store failed, or no memory has the given id. Any method may raise this error.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class MemoryAdmin:
             memory_from_import(row, number, self.user_id)
             for number, row in enumerate(rows, start=1)
         ]
-        distinct = {memory.id: memory for memory in memories}  # of rows with the same id, the last
+        distinct = {memory.id: memory for memory in memories}  # the last row with each id
         came = self._table.forgotten.kept(distinct.values())
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]

@@ -41,7 +41,7 @@ from assistant.memory.records.validation import validated_text
 
 FOUND = 10
 FILTERED_FROM = 200
-"""Minimum number of results to ask a search for if a filter is then applied to them."""
+"""Minimum number of results to request from a search if they are filtered afterwards."""
 HELP = "assistant memory --help"
 LIST_HELP = "assistant memory list --help"
 

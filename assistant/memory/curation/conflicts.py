@@ -25,7 +25,7 @@ from assistant.language.word_lists import listed
 from assistant.memory.records.memory import Memory
 
 LONGEST = 400
-"""Maximum number of characters of a statement that is examined."""
+"""Maximum number of characters in a statement. Longer ones are not examined."""
 MOST_CONTENT = 5
 """Maximum number of content words in the older text. A longer text also says other things."""
 AT_ONCE = timedelta(minutes=5)
@@ -122,8 +122,8 @@ class Claim:
 
 
 def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the user says that something has changed or was wrong. Only such memories supersede
-    others.
+    """Whether a memory says, in the user's words, that something has changed or was wrong. Only
+    such memories supersede others.
     """
     if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
         return False
@@ -155,8 +155,8 @@ def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> boo
     """Whether the newer statement may make the older one untrue without saying that anything
     changed.
 
-    This is possible if both are about something that a person has only one of. A positive result
-    must be confirmed, e.g. by a model.
+    This is possible if both are about the same thing, and a person has only one such thing. A
+    positive result must be confirmed, e.g. by a model.
     """
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False

@@ -32,7 +32,7 @@ from assistant.memory.curation.statements import OWN, declarative_sentences, sta
 SURE = 100
 """Value of `relation` for two statements that contradict each other about the same thing."""
 ALIKE = 2
-"""Minimum number of shared content words of two statements that may be about the same thing."""
+"""Minimum number of content words shared by two statements that may be about the same thing."""
 _POINTS = re.compile(
     r"^(?:(?:it|that|this|there|he|she|they)(?:'s|'re|\b)|(?:his|her|its|their)\b|not\b)",
     re.IGNORECASE,
@@ -83,7 +83,7 @@ def stands_alone(words: str) -> bool:
 
 
 def is_worth_keeping(words: str) -> bool:
-    """Whether a statement that corrects nothing says anything beyond the moment."""
+    """Whether a statement that corrects nothing matters beyond the moment."""
     plain = bare(words)
     if not stands_alone(words) or _PASSING.match(plain):
         return False
@@ -111,9 +111,9 @@ def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected
     """Return the old text with a whole statement in place of the one that it corrects; None if the
     texts are unlikely to be about the same thing. The rest of the old text is kept.
 
-    The result is certain if both statements are about the same subject and relation, and nothing
-    else is lost. If the old statement says more, only its value is replaced. The result is then not
-    certain, because the rest may no longer be true.
+    The result is certain if both statements are about the same subject and relation. But if they
+    contradict each other and the old statement says more, only its value is replaced. The result is
+    then not certain, because the rest may no longer be true.
     """
     pieces = list(pieces_of(old))
     if not pieces:
@@ -152,8 +152,8 @@ def lost_words(old: str, new: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def differing(old: str, new: str) -> tuple[str, str]:
-    """Return the words from the first to the last difference between two texts, once for each text.
-    Return empty strings if the texts differ in their first words."""
+    """Return, for each of two texts, the words from the first difference to the last. Return empty
+    strings if the first words differ, or if one text only adds words to the other."""
     before, after = list(TOKEN.finditer(old)), list(TOKEN.finditer(new))
     one, two = ([each.group().lower() for each in tokens] for tokens in (before, after))
     first = sum(takewhile(bool, map(eq, one, two)))
@@ -193,16 +193,17 @@ def _short(was: str, now: str) -> tuple[str, str]:
 
 
 def _conflict(old: str, new: str, lexicon: TextAnalyzer) -> Claim | None:
-    """Return the claim in an old text to which the new one gives another value; None if there is
-    none. What somebody does or likes is left out, because one can do and like many things."""
+    """Return the claim in an old text whose value differs from that in the new text; None if there
+    is none. Claims about what somebody does or likes don't count, because one can do and like many
+    things."""
     after = {each.slot: each.value for each in read(new, lexicon) if each.slot[0] != "do"}
     claims = (each for each in read(old, lexicon) if each.slot in after)
     return next((each for each in claims if each.value != after[each.slot]), None)
 
 
 def _value_put(piece: str, statement: str, lexicon: TextAnalyzer) -> Corrected | None:
-    """Return the old statement with its contradicted value replaced by that of the new one; None
-    if either value can't be found."""
+    """Return the old statement with its contradicted value replaced by the new value; None if
+    either value can't be found."""
     old = _conflict(piece, statement, lexicon)
     new = _conflict(statement, piece, lexicon)
     if old is None or new is None:
@@ -253,12 +254,13 @@ def _same_relation(old: str, new: str, shared: int) -> int | None:
 
 
 def _affirmed(words: list[str]) -> list[str]:
-    """Return the words of a statement without a negation in it."""
+    """Return the words of a statement without its negation."""
     return [each.removesuffix("n't") for each in words if each not in ("not", "don't", "do")]
 
 
 def _verb_at(words: list[str]) -> int | None:
-    """Return the index of the verb in the first words of a statement; None if it isn't there."""
+    """Return the index of the verb in the first words of a statement; None if they contain no
+    verb."""
     if words and words[0] in _OWN_VERB:
         return 0
     own = bool(words) and words[0] in ("i", "we")

@@ -142,7 +142,7 @@ def value_of(words: str) -> tuple[str, str]:
 
 
 def may_be_value(old: str, words: str, lexicon: TextAnalyzer) -> bool:
-    """Whether a correction may contain a new value for an old text, although the rules can't tell
+    """Whether a correction may contain a new value for an old text, even if the rules can't tell
     which words it replaces. A remark ("he's an idiot", "it's a disgrace") contains none."""
     new, _ = value_of(words)
     if not lexicon.content(new) or says_unknown(words) or _JUDGES.search(new):
@@ -262,8 +262,8 @@ def _in_claim(claim: Claim, span: tuple[int, int], old: str, new: str, words: st
 
 
 def _name_fits(new: str, words: str) -> bool | None:
-    """Whether a new value is certainly a name; None if it can't be one. A single word in lower case
-    may be one, because not everybody types capital letters. After "she's", it isn't one."""
+    """Whether a new value is certainly a name; None if it can't be a name. A single word in lower
+    case may be a name, because not everybody types capital letters, but not after "she's"."""
     called = _CALLED.search(words) is not None
     if is_name(new):
         return called or _is_inside(new, words)
@@ -276,7 +276,7 @@ def _name_fits(new: str, words: str) -> bool | None:
 
 
 def _is_inside(new: str, words: str) -> bool:
-    """Whether other words of the same sentence stand before the new value, so that its capital
+    """Whether other words of the same sentence stand before the new value. If so, its capital
     letter isn't due to the beginning of the sentence."""
     before = words.replace("’", "'").partition(new)[0].rstrip()
     return bool(before) and not before.endswith((".", "!", "?"))
@@ -335,8 +335,8 @@ def span_of(claim: Claim, text: str, lexicon: TextAnalyzer) -> tuple[int, int] |
 
 
 def _without_repeated(before: str, new: str) -> str:
-    """Return the new value without a leading preposition or article that the text before it already
-    ends with."""
+    """Return the new value without its leading preposition or article if the text before it ends
+    with the same word."""
     first, _, rest = new.partition(" ")
     last = before.split()[-1].lower() if before.split() else ""
     return rest if rest and first.lower() in IDLE and first.lower() == last else new

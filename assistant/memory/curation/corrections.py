@@ -32,8 +32,8 @@ class Correction:
     """A correction that could be made: `corrected` is the new text, and `old` are the memories that
     it supersedes, the likeliest first.
 
-    `loses` is the text of a memory that also says something that the new text doesn't contain;
-    empty if there is none. A correction that loses something is never certain.
+    `loses` is the text of an old memory with content that the new text lacks; empty if there is
+    none. A correction that loses something is never certain.
     """
 
     corrected: Corrected
@@ -143,8 +143,7 @@ def _lost(old: str, corrected: str) -> list[str]:
 
 
 def _loses(old: str, corrected: str, lexicon: TextAnalyzer) -> bool:
-    """Whether an old text also says something that its correction does not contain. Questions don't
-    count."""
+    """Whether an old text has content that its correction lacks. Questions don't count."""
     old = " ".join(each.text for each in sentences(old) if not each.text.endswith("?"))
     return any(
         lost_words(piece, _nearest(piece, corrected, lexicon), lexicon)

@@ -77,7 +77,7 @@ class Curator:
     """Curates one user's memories.
 
     Args:
-        forget: drops data about the given texts that is cached outside the table and the index.
+        forget: removes the given texts from the caches outside the table and the index.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class Curator:
 
     def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
         """Merge `new` into `old`, and return the new version of `old`."""
-        # Update before deleting: if this is interrupted, `new` still exists, or its exchange is
-        # among the sources of `old`.
+        # Update before deleting: if the merge is interrupted, `new` still exists, or its exchange
+        # is among the sources of `old`.
         kept = refreshed(old, new)
         if not table.update([kept]):  # `old` was forgotten meanwhile, and `new` was not
             return old

@@ -1,6 +1,6 @@
 """Decides by cautious rules whether two texts say the same thing.
 
-For cases in which the rules reach no decision, the module limits what a language model may propose.
+If the rules reach no decision, the module limits what a language model may propose.
 
 A high cosine means that two texts are about the same subject. But encoders hardly notice a `not`, a
 5 instead of a 6, or another name. So the words are compared: the newer text must add nothing but
@@ -77,7 +77,7 @@ EDITED = 1.0
 
 
 def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer memory says what the older one says, and nothing else."""
+    """Whether the newer memory says the same thing as the older one, and nothing else."""
     return (
         complete(newer, lexicon)
         and complete(older, lexicon)
@@ -118,11 +118,11 @@ def may_be_merged(memory: Memory) -> bool:
 
 
 def comparable(older: Memory, newer: Memory) -> bool:
-    """Whether two memories need comparing: they have the same user and kind, but different
-    exchanges.
+    """Whether a model may compare two memories: both may be merged, they have the same user and
+    kind, and they come from different exchanges.
 
-    After an interrupted merge, the older memory may already list the newer one's exchange among its
-    sources.
+    Only the first source of each counts: after an interrupted merge, the older memory may already
+    list the newer one's exchange.
     """
     return (
         (older.user_id, older.kind) == (newer.user_id, newer.kind)

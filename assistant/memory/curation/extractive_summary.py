@@ -127,7 +127,7 @@ def written(chosen_points: Sequence[SummarySentence]) -> str:
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
     """Whether each clause of `sentence` says the same thing as one of the sentences in `by`.
 
-    For this, a clause must add no content words, keep their order, and contain the same denials. A
+    A clause must not add content words or change their order, and must contain the same denials. A
     clause that combines two sentences is rejected, because it may say something that nobody said.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]

@@ -96,7 +96,7 @@ def kind_of(text: str) -> MemoryKind:
 
 
 def derived(memory: Memory) -> bool:
-    """Whether a memory is a fact derived from an exchange, so that it can be derived again."""
+    """Whether a memory is a fact derived from an exchange, and so can be derived again."""
     return exchange_of(memory.id) is not None
 
 

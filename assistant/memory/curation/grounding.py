@@ -51,7 +51,7 @@ def is_grounded(
         text: the fact.
         quote: the words that are claimed to support it.
         stated: the `statements` of the user, and of nobody else, in the same exchange.
-        on: the day on which they were said.
+        on: the day on which the user said this.
     """
     if not _is_in(quote, stated):
         return False
@@ -100,7 +100,7 @@ def without_unsupported(
 
     Args:
         sources: what was said, with the speakers' names.
-        on: the day on which it was said.
+        on: the day on which the sources were said.
     """
     said = " ".join(sources)
     known = lexicon.content_and_numbers(f"{said} {with_absolute_dates(said, on) or ''}") | _SPEAKERS

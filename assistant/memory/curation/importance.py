@@ -72,7 +72,7 @@ class ImportanceRecord:
     now: float
 
     def is_own(self, importance: float) -> bool:
-        """Whether this module computed the importance, so that it was not set by hand.
+        """Whether this module computed the importance, i.e. nobody set it by hand.
 
         A memory still has the value `last` if the program was killed before `now` was written to
         it.
@@ -127,7 +127,7 @@ def _lost(memory: Memory, now: datetime) -> float:
 def _left(now: datetime, then: datetime) -> float:
     """Return the share of an effect that remains at `now`. It halves every `HALF_DAYS` days.
 
-    A time in the future, as after a clock was set back, counts as now.
+    A time in the future, e.g. after a clock was set back, counts as now.
     """
     days = max(0.0, (now - then) / timedelta(days=1))
     return float(0.5 ** (days / HALF_DAYS))

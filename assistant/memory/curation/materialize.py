@@ -99,7 +99,7 @@ def profile_notes(said: str) -> list[tuple[str, MemoryKind, str]]:
 def memories_of_words(user_id: str, words: str, now: datetime, *, pinned: bool) -> list[Memory]:
     """Create memories, usually one, from words that the user asked the assistant to remember.
 
-    An introduction or a wish becomes a note of the profile, as it does in an exchange. Other words
+    An introduction or a wish becomes a note in the profile, as it does in an exchange. Other words
     become a fact, word for word. If they contain a name or a wish, a note is created as well.
     """
     key, notes = new_id(), profile_notes(words)

@@ -25,15 +25,15 @@ from assistant.memory.retrieval.question import follows_up
 LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
-"""Maximum number of exchanges that all count as a derived memory's sources. If there are more, as
-for a summary, only those that contain the most of the relevant words count.
+"""Maximum number of exchanges that all count as a derived memory's sources. If there are more, e.g.
+for a summary, only those with the most relevant words count.
 """
 
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
 Things = tuple[tuple[str, ...], ...]
-"""Things that the assistant has named. A thing is a tuple of ids: of the memories that contain it,
-or of the exchanges in which it was said."""
+"""Things that the assistant has named. A thing is a tuple of the ids of the memories that contain
+it, or of the exchanges in which it was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +250,8 @@ def echoes(
     named: Collection[str],
     lexicon: TextAnalyzer,
 ) -> set[str]:
-    """Return the ids of exchanges in which the assistant, but not the user, said what the texts
-    contain.
+    """Return the ids of exchanges in which the assistant, but not the user, repeated something from
+    the texts.
 
     The answer must contain one of `named`, and the exchange must contain another word of the texts.
 

@@ -1,5 +1,5 @@
-"""Keeps track of what the assistant spoke about last: the memories in the prompts of recent turns,
-and those that it has named aloud since then."""
+"""Keeps track of the memories in the prompts of recent turns, and of the things that the assistant
+has named since the last turn."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -21,15 +21,15 @@ TURNS = 50
 
 
 class AnsweredTurns:
-    """The turns of the running conversation, and what the assistant has named since the last one.
-    Use it only on the event loop.
+    """The turns of the running conversation, and the things that the assistant has named since the
+    last turn. Use it only on the event loop.
 
     The text of the memories in the prompts is not stored. So when a memory is purged, only its id
     must be removed here.
 
     Args:
         conversation: returns the running conversation.
-        forget_questions: clears the caches about earlier questions.
+        forget_questions: clears the caches of earlier questions.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class AnsweredTurns:
         self._going: dict[str, frozenset[str]] = {}
         """The ids of memories that are to be purged, by the id of the deletion."""
         self.named: Things = ()
-        """The things that the last reply to a command named: what was read out, stored,
-        corrected, forgotten or brought back. The user's "that" refers to them until another turn
-        has passed, even if none of them exists any more."""
+        """The things named by the last reply to a command: they were read out, stored, corrected,
+        forgotten or brought back. The user's "that" refers to them until another turn ends, even if
+        none of them exists any more."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""

@@ -27,8 +27,8 @@ FEWEST_FOR_SAME = 5
 """Minimum number of letters in a stem that also matches longer stems: allerg matches allergi."""
 LONGEST_TAIL = 3
 MANY_ASKED = 3
-"""If a question has at least this many content words, a statement that lacks one of them may still
-be what was asked about."""
+"""If a question has at least this many content words, it may still be about a statement that lacks
+one of them."""
 LEAST_ASKED = 0.5
 """Minimum share of a question's words that a text must contain to be the source of the answer "yes"
 or "no"."""
@@ -183,11 +183,11 @@ def attributed_sources(
 def asked_about(
     question: str, answer: str, sources: Sequence[Source], lexicon: TextAnalyzer
 ) -> tuple[list[Source], bool]:
-    """Return the sources that a question asks about, the likeliest first, whatever was answered.
+    """Return the sources that a question asks about, the likeliest first, whatever the answer was.
 
-    These sources contain all of the question's words, or all but one if there are many. The second
-    value is False if the question may be about general knowledge instead: it isn't about the user,
-    and the assistant seemed to know the answer.
+    These sources contain all of the question's words, or all but one if the question has many. The
+    second value is False if the question may be about general knowledge instead: it isn't about the
+    user, and the assistant seemed to know the answer.
 
     Args:
         sources: statements of the user.

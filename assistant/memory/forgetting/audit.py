@@ -3,9 +3,9 @@
 Also searches for texts that the user remembers having said.
 
 Between two purges, additions and changes leave older versions in the table, and a log and free
-pages in the transcript. Such leftovers are not traces; they are only mentioned among the things
-that can't be proved. With `clean`, they are removed before the search. Only real evidence counts as
-a trace, e.g. a removed memory in an older version, an unknown file, or one of the texts.
+pages in the transcript. Such leftovers don't count as traces; the report only lists them among the
+things that can't be proved. With `clean`, they are removed before the search. Only real evidence
+counts as a trace, e.g. a removed memory in an older version, an unknown file, or one of the texts.
 """
 
 from collections.abc import Iterator, Sequence

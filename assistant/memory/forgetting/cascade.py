@@ -11,9 +11,7 @@ from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 
 QUOTED = 8
-"""Minimum number of characters of a deleted text that is searched for inside other memories'
-contexts.
-"""
+"""Deleted texts with fewer characters are not searched for inside other memories' contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def _named(
 
 
 def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
-    """Whether a memory is a summary of at least one of these exchanges, so that it must be deleted.
+    """Whether a memory is a summary of at least one of these exchanges, and so must be deleted.
 
     It is unknown which of its words came from which exchange. The summary is written again without
     the deleted exchanges.

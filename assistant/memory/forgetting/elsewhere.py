@@ -1,4 +1,4 @@
-"""Removes what was forgotten on another machine from the running conversation."""
+"""Removes from the running conversation the exchanges that were forgotten on another machine."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from assistant.memory.records.hidden import HiddenItems
 def forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Remove what was forgotten on another machine from the conversation, and tell the user."""
+    """Remove items from the conversation, and tell the user that they were forgotten elsewhere."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))

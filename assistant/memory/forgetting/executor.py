@@ -92,7 +92,8 @@ class ForgettingExecutor:
     `wait_for`. Without a session, it may be called from any event loop, one call at a time.
 
     Args:
-        hides: the objects that must hide items, called on the event loop. More may be added later.
+        hides: the objects that must hide items. Their methods are called on the event loop. More
+            objects may be added later.
         grace_s: seconds during which a request can be undone.
         quiet: waits until nobody speaks; None if no session is running.
         live: the running conversation, so that requests can refer to its last exchange.
@@ -135,7 +136,7 @@ class ForgettingExecutor:
     def attended(self) -> bool:
         """Whether items are purged automatically when their grace period is over.
 
-        If not, the next start or command purges them.
+        Otherwise, the next start or command purges them.
         """
         return self._quiet is not None
 
@@ -154,8 +155,8 @@ class ForgettingExecutor:
         return tuple(self._hidden)
 
     async def pending(self) -> tuple[HiddenItems, ...]:
-        """Return all items that are not purged yet, including those that other processes recorded
-        on disk.
+        """Return all items that have not been purged yet, including those that other processes
+        recorded on disk.
 
         Raises:
             StoreError: the transcript can't be read.
@@ -286,7 +287,7 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """Purge all items whose grace period is over; return False if that must be retried."""
+        """Purge all items whose grace period is over; return False if it must be tried again."""
         try:
             await self.load()
         except StoreError as error:

@@ -1,7 +1,7 @@
 """Explains what an answer was based on, from the words of the answer and the log of recalls.
 
-"Forget that" finds the sources of an answer with the same code (`AnswerTracer`), so it and the
-explanation agree on them.
+"Forget that" finds the sources of an answer with the same code (`AnswerTracer`), so both agree on
+the sources.
 """
 
 from collections.abc import Sequence
@@ -55,12 +55,11 @@ class ExplainedMemory:
 class Explanation:
     """What an answer was based on.
 
-    `sources` are things that were said, best first; if there are none, the answer came from the
-    model, unless it is a fixed reply (`fixed`), which comes from neither. If a source is a derived
-    memory, its `text` is the user's words from which the memory was derived, if they are still
-    known. `recalled` are the memories in the prompt, then those that were left out. `told`
-    says whether the user stated something in this turn. If so, the answer may refer to that
-    statement.
+    `sources` are things that were said, best first. If there are none, the answer came from the
+    model itself, or it is a fixed reply (`fixed`). If a source is a derived memory, its `text` is
+    the user's words from which the memory was derived, if they are still known. `recalled` are the
+    memories in the prompt, then those that were left out. `told` says whether the user stated
+    something in this turn. If so, the answer may refer to that statement.
     """
 
     exchange: Exchange
@@ -86,8 +85,8 @@ class AnswerExplainer:
         """Explain the last answer of the running conversation; None if there is none.
 
         Args:
-            turns: all turns of the running conversation. What was recalled for stored turns, even
-                before a restart, is read from the log.
+            turns: all turns of the running conversation. The memories recalled for stored turns,
+                even before a restart, are read from the log.
         """
         place = _last_answer([turn.exchange for turn in turns])
         return self._explained(turns, place) if place is not None else None
@@ -113,11 +112,11 @@ class AnswerExplainer:
         return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
 
     def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
-        """Return what the user has stated about a topic and not corrected, newest first. A
-        statement that was repeated is returned twice.
+        """Return the user's statements about a topic, newest first, except corrected ones. A
+        repeated statement is returned twice.
 
         Args:
-            topic: None means everything that the user has stated.
+            topic: None means any topic.
             turns: the turns of the running conversation, because some may have no memories yet.
         """
         everything = self._memories.outlines()
@@ -229,9 +228,9 @@ class AnswerExplainer:
         return Explanation(exchange, tuple(sources), tuple(recalled), told, fixed)
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
-        """Return `thing`. If it is a derived memory, it gets the text and time of the user's words
-        that it was derived from, if they are known. If it was derived from several
-        utterances, the one most similar to the answer is used."""
+        """Return `thing`; for a derived memory, with the text and time of the user's words from
+        which it was derived, if those are known. If it was derived from several utterances, the one
+        most similar to the answer is used."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
             return thing
@@ -245,7 +244,7 @@ class AnswerExplainer:
 
 
 def _states(memory: Memory) -> bool:
-    """Whether a memory is a statement of the user in the user's own words."""
+    """Whether a memory is a statement by the user, in the user's own words."""
     if ADDED_BY_USER in memory.sources:
         return True
     own = memory.kind is MemoryKind.EXCHANGE and memory.speaker == USER
