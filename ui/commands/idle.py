@@ -1,6 +1,6 @@
 """`assistant idle`: shows, runs or pauses the work that is done while nobody speaks.
 
-A running assistant is asked to do this. If none is running, the command does the work itself.
+The command asks the running assistant to do this. If none is running, the command does it itself.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
             if args.action == "run":
                 yield asyncio.run(_work(home, read, vault, request, show))
                 return
-            # This import takes a second; asking a running assistant doesn't need it.
+            # This import takes a second, and is only needed if no assistant is running.
             from assistant.compose import open_idle_admin
 
             with open_idle_admin(home, read, vault) as admin:
@@ -152,7 +152,7 @@ def _done(count: int, left: Row) -> Row:
     return {"event": "done", "count": count, **left}
 
 
-# -- for people ---------------------------------------------------------------------------------
+# -- plain text ---------------------------------------------------------------------------------
 
 
 def _lines(row: Row) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reads files of JSON lines, which other commands have exported."""
+"""Reads the JSON Lines files that `export` commands write."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from ui.commands.forget import STANDARD_STREAM
 
 
 def read_rows(name: str) -> list[Any]:
-    """Return the objects in a file of JSON lines.
+    """Return the values in a JSON Lines file. The name `-` means standard input.
 
     Raises:
         SettingsError: a line is not JSON.

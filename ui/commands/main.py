@@ -49,8 +49,7 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises SettingsError on wrong usage. `main` reports it like other
-    errors."""
+    """An argument parser that raises SettingsError on wrong usage, so that `main` reports it."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **kwargs})
@@ -112,7 +111,7 @@ def _run(arguments: list[str]) -> int:
 def _default_command(flags: list[str]) -> str:
     """Return the command to run if none is given.
 
-    This is `screen` if there is a terminal and no flag asks for plain lines, otherwise `talk`.
+    This is `screen` on a terminal, unless `--json` or `--text` is given; otherwise `talk`.
     """
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return "screen" if terminal and "--json" not in flags and "--text" not in flags else "talk"
@@ -149,7 +148,7 @@ def _assignment(text: str) -> tuple[str, str]:
     """Split `SECTION.NAME=VALUE` into the name of the setting and its value.
 
     Raises:
-        SettingsError: the text has another form.
+        SettingsError: the text doesn't have this form.
     """
     key, equals, value = text.partition("=")
     if not equals or "." not in key:
@@ -162,7 +161,8 @@ def _assignment(text: str) -> tuple[str, str]:
 def _parser(command: str | None) -> Parser:
     """Return a parser for the whole command line.
 
-    It has all commands, but only the arguments of `command`, whose module it imports.
+    The parser knows all commands, but only the arguments of `command`. Only the module of `command`
+    is imported.
     """
     parser = Parser(
         prog="assistant",

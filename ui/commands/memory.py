@@ -144,8 +144,8 @@ def request_of(args: argparse.Namespace) -> Row:
     """Convert the command line to a JSON request.
 
     Raises:
-        SettingsError: the arguments are invalid, or a file to import is not in JSON lines.
-        StoreError: a file to import can't be read.
+        SettingsError: the arguments are invalid, or a line of the file to import is not JSON.
+        StoreError: the file to import can't be read.
     """
     request: Row = {"act": args.action}
     match args.action:

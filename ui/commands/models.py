@@ -28,7 +28,7 @@ from models.selection import choose_profile, pull_choice, select_models, wanted_
 from ui.commands import ReadSettings
 from ui.process.console import print_json
 
-if TYPE_CHECKING:  # slow to import, and not needed when nothing is missing at a start
+if TYPE_CHECKING:  # slow to import, and not needed if no model is missing
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
@@ -232,11 +232,11 @@ def pull(
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:
-    """Download the models that are missing when the assistant starts, with progress on `stream`.
+    """Download missing models before the assistant starts, and show the progress on `stream`.
 
-    If another language model suits the machine better than the one on it, that model is downloaded
-    too. If only this download fails, the assistant starts anyway, and the download is not tried
-    again on the same day. The call is quick if there is nothing to download.
+    If the profile must fall back on a language model that doesn't suit this machine, the best model
+    that does is downloaded, too. If only that download fails, the assistant starts anyway, and the
+    download is not tried again on the same day. The call is quick if there is nothing to download.
 
     Raises:
         SettingsError: there is no such profile.
@@ -254,7 +254,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     if not missing and absent is None:
         return
     out = Output(stream)
-    # Pull the whole profile, since `default` also depends on what the network offers.
+    # Pull the whole profile: the models of `default` depend on which can be downloaded.
     names = [] if absent or llm in missing else missing
     try:
         pull(store, hardware, names, settings, out)
@@ -318,8 +318,8 @@ def _bars(bars: "Progress") -> Report:
 def _lines(out: Output) -> Report:
     """Return a function that prints progress in lines.
 
-    It prints a line when the kind of work changes, and every few seconds. It prints nothing for
-    checks, because they are quick.
+    It prints a line every few seconds, and when the model, the work or the source changes. It
+    prints nothing for checks, because they are quick.
     """
     last: tuple[str, str, str] | None = None
     last_at = 0.0

@@ -1,4 +1,4 @@
-"""Unlocks the user's data on the terminal: asks for a passphrase, or shows a new recovery key."""
+"""Unlocks the user's data: asks for a secret on the terminal, or shows a new recovery key."""
 
 import getpass
 import sys
@@ -31,7 +31,7 @@ def unlock(home: Home, settings: Settings) -> Vault:
 
 
 def ask(question: SecretKind) -> str | None:
-    """Ask for a secret on the terminal. A recovery key may also come from standard input.
+    """Ask for a secret on the terminal. A recovery key may also be piped in.
 
     Returns None if the user gives no secret or can't be asked.
 

@@ -19,7 +19,7 @@ The other process is an assistant that is starting, or a command."""
 
 
 def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """Send a request to the running assistant, and yield the rows that answer it.
+    """Send a request to the running assistant, and yield the rows of its answer.
 
     Args:
         otherwise: answers the request if no assistant is running, or if the running one doesn't
@@ -62,12 +62,12 @@ def ask_memory(
     Raises:
         SettingsError: the request is malformed.
         StoreError: the memories can't be opened, or the request can't be carried out.
-        ModelError: a model that the request needs failed.
+        ModelError: the request needs a model, and this model failed.
     """
     request = {**request, "user": settings.general.user}
 
     def answer() -> Iterator[Row]:
-        # This import takes a second; asking a running assistant doesn't need it.
+        # This import takes a second, and is only needed if no assistant is running.
         from assistant.compose import open_command_memory
 
         with ExitStack() as stack:

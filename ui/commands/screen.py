@@ -1,7 +1,7 @@
 """`assistant` or `assistant screen`: shows a conversation with the assistant on the screen.
 
-The user can watch the assistant listen, think and remember. Only modules that the first frame needs
-are imported at once. The modules for encryption, models and sound are imported later.
+The user can watch the assistant listen, think and remember. Modules that the first frame doesn't
+need are imported later: those for encryption, models and sound.
 """
 
 import argparse

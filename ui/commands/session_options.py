@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add options for files: recordings to hear, a file for the speech, and a file for replay."""
+    """Add options for recordings as input, a file for the speech, and a file for replay."""
     parser.add_argument(
         "--input",
         action="append",

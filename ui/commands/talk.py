@@ -24,7 +24,7 @@ from ui.process.signals import end_on_signals
 from ui.text.conversation import JsonView, PlainView, View
 
 END_S = 1.5
-"""Maximum seconds for closing everything after a signal."""
+"""Maximum seconds to close everything after a signal or a broken pipe."""
 TYPED_COMMANDS = {
     "/mute": "close the microphone",
     "/unmute": "open the microphone",
@@ -142,7 +142,7 @@ async def _take_lines(assistant: Assistant, bus: EventBus, *, wait: bool) -> Non
     A command begins with a slash.
 
     Args:
-        wait: read the next line only when the turn has been answered.
+        wait: whether to wait for the answer to a turn before reading the next line.
     """
     async for line in _lines():
         text = line.strip()

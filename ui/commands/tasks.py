@@ -1,4 +1,4 @@
-"""`assistant tasks`: shows, changes, removes and exports tasks and what is settled in them."""
+"""`assistant tasks`: shows, changes, removes, exports and imports tasks and their lines."""
 
 import argparse
 
@@ -46,8 +46,8 @@ def _request(args: argparse.Namespace) -> Row:
     """Convert the command line to a JSON request.
 
     Raises:
-        SettingsError: a file to import is not in JSON lines.
-        StoreError: a file to import can't be read.
+        SettingsError: a line of the file to import is not JSON.
+        StoreError: the file to import can't be read.
     """
     request: Row = {"act": f"state.{args.action}", "kind": "task"}
     match args.action:

@@ -17,7 +17,7 @@ HOOK = Path(__file__).resolve().parent / "python_hook"
 HIDES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
 CLAIMED_S = 20.0
 """Maximum seconds between an attempt that Python reports and the system calls that belong to it.
-They may come late, because a resolver asks several times, with pauses."""
+The system calls may come late, because a resolver repeats its query after pauses."""
 SANDBOX = """
 (version 1)
 (allow default)
@@ -78,7 +78,7 @@ class NetworkAudit:
         return {name: value for name, value in base.items() if name not in HIDES} | more
 
     def blind_spot(self) -> str | None:
-        """Return a sentence that says what could not be observed; None if nothing was missed.
+        """Return a sentence about attempts that could not be observed; None if all could be.
 
         Call this after the run.
         """

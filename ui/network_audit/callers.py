@@ -35,8 +35,9 @@ def library(paths: Iterable[str]) -> str | None:
         paths: the result of `callers`.
 
     Returns:
-        The folder or module of the library's distribution, such as `onnxruntime`, or else its file
-        name. `PYTHON` if only Python was found. None if nothing is known.
+        The library's folder or module in `site-packages`, such as `onnxruntime`; its file name if
+        it is installed elsewhere. `PYTHON` if only Python and the system's libraries were found;
+        None if Python wasn't found, either.
     """
     python = False
     for path in map(PurePath, paths):
@@ -75,7 +76,7 @@ def callers(thread: int) -> list[str]:
     starts, ends, paths = _code(thread)
     pointer = int(Path(f"/proc/{thread}/syscall").read_text().split()[-2], 16)
     stack = b""
-    with contextlib.suppress(OSError):  # near the top of a stack there is less to read
+    with contextlib.suppress(OSError):  # an unreadable stack has no callers
         stack = read(thread, pointer, STACK_BYTES)
     found: list[str] = []
     for offset in range(0, len(stack) - WORD + 1, WORD):
@@ -89,9 +90,9 @@ def callers(thread: int) -> list[str]:
 
 
 def _code(thread: int) -> tuple[list[int], list[int], list[str]]:
-    """Return the files whose code the thread can run, sorted by address.
+    """Return the memory ranges of the thread's code, sorted by address.
 
-    They are returned as three lists: start addresses, end addresses and paths.
+    The result has three lists: start addresses, end addresses and paths of files.
     """
     starts, ends, paths = [], [], []
     for line in Path(f"/proc/{thread}/maps").read_text("utf-8", "replace").splitlines():

@@ -1,4 +1,4 @@
-"""Holds half a minute of conversation under observation, with all features of the assistant."""
+"""Holds a short conversation under observation, with speech, memory and idle work."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ class Watched:
 
     Attributes:
         attempts: the attempts to reach other machines.
-        blind_spot: a sentence that says what could not be observed; None if nothing was missed.
+        blind_spot: a sentence about attempts that could not be observed; None if all could be.
         seconds: duration of the conversation.
     """
 
@@ -55,8 +55,9 @@ async def converse_under_watch(
 ) -> Watched:
     """Hold two sessions with the assistant under observation, and return what was observed.
 
-    In the first session, the assistant is told a fact and does idle work. In the second one, it is
-    asked for the fact and has to forget it. Uses a temporary home, and the models in the settings.
+    In the first session, the assistant hears a recording and is told a fact. In the second one, it
+    is asked for the fact and has to forget it. Idle work is enabled in both. Uses a temporary
+    home and the models in the settings.
 
     Args:
         command: runs `ui.session.assistant_worker`.
@@ -141,7 +142,7 @@ def _trial_settings(settings: Settings) -> Settings:
     """Return the user's settings, changed for a short trial that stores no data in the user's home.
 
     Answers are short, and idle work starts at once. No tool server is started, because tool
-    servers are the user's own programs, and this trial is not about what they do.
+    servers are the user's own programs, and this trial only tests the assistant.
     """
     values = settings.model_dump()
     values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}

@@ -4,8 +4,8 @@
 
 Appends JSON lines to REPORT. The first line is `{"watched": true}`. If this system can't watch the
 command, the only line is `{"unsupported": "why"}`, and the command is not run. Each attempt adds
-`{"target": …, "library": …, "thread": …, "at": …}`. Connections to loopback addresses and local
-sockets are allowed, except local sockets that resolve names. The exit code is that of the command.
+`{"target": …, "library": …, "thread": …, "at": …}`. Loopback addresses and local sockets are
+allowed, except those of services that resolve names. The exit code is the command's.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from ui.network_audit.targets import beyond, destinations
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.1
 ORPHANS_S = 5.0
-"""Seconds after the command's end at which the processes that it left running are killed."""
+"""Seconds from the command's end until its remaining processes are killed."""
 UNSUPPORTED_EXIT = 69
 """Exit code if this system can't watch a command (`EX_UNAVAILABLE` of sysexits.h)."""
 

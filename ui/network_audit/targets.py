@@ -19,8 +19,8 @@ NAME_SERVICES = (
 LONGEST_ADDRESS = 128
 """Size of `struct sockaddr_storage` in bytes."""
 MESSAGE_HEADER = struct.Struct("=QI4xQQQQI4x")
-"""`struct msghdr` on 64-bit systems. Its first fields are the address and the length of the
-destination."""
+"""`struct msghdr` on 64-bit systems. Its first fields are a pointer to the destination's
+address, and the length of this address."""
 MULTIPLE_HEADER = struct.Struct("=QI4xQQQQI4xI4x")
 """`struct mmsghdr` on 64-bit systems."""
 MOST_MESSAGES = 64

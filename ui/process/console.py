@@ -17,7 +17,7 @@ INTERRUPTED_EXIT = 130
 PIPE_CLOSED_EXIT = 141
 """Exit code if the reader of standard output has closed the pipe: 128 + SIGPIPE, as in shells."""
 COMMAND_VARIABLE = "ASSISTANT_COMMAND"
-"""Name of the environment variable that holds the command by which scripts/run was called."""
+"""Environment variable with the command that the user typed to call scripts/run."""
 OUR_COMMAND = re.compile(r"(^|: )assistant (?=[a-z-])")
 
 
@@ -48,9 +48,9 @@ def print_result(
 
 
 def runnable_hint(mend: str) -> str:
-    """Return the advice with its `assistant` command in the form that the user can type.
+    """Return the advice, with its `assistant` command in the form that the user can type.
 
-    The command differs if the user started the assistant by scripts/run.
+    The command differs if the user started the assistant with scripts/run.
     """
     command = shlex.quote(os.environ.get(COMMAND_VARIABLE, "assistant"))
     return OUR_COMMAND.sub(lambda match: f"{match[1]}{command} ", mend)

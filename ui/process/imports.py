@@ -9,8 +9,8 @@ from contextlib import contextmanager
 @contextmanager
 def imports_for_good() -> Iterator[None]:
     """Exempt imported objects from garbage collection, because they stay until the process ends.
-    Searching them for garbage would take a fifth of the time of the imports, and half of the time
-    that the process needs to end."""
+    Searching them for garbage would take a fifth of the import time, and half of the time that the
+    process needs to end."""
     gc.disable()
     try:
         yield

@@ -66,7 +66,7 @@ def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
     Enter this context before importing pipecat, because pipecat logs while it is imported.
 
     Args:
-        pipecat: whether this process will import pipecat. If not, loguru isn't imported.
+        pipecat: whether this process will import pipecat. If not, loguru isn't imported, either.
 
     Raises:
         StoreError: the home can't be written.

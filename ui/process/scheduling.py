@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def use_batch_scheduling() -> None:
-    """Keep this thread, and threads it starts later, from preempting others when they wake up.
+    """Keep this thread, and threads that it starts later, from preempting others on waking up.
 
     Does nothing on systems other than Linux, because those systems favour sound output anyway.
     """

@@ -10,9 +10,9 @@ from types import FrameType
 
 
 def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s: float) -> None:
-    """When a signal arrives, call `end` with its number in the running event loop.
+    """When a signal arrives, call `end(number)` in the running event loop.
 
-    If the process is still running `within_s` seconds later, it exits with 128 plus that number.
+    If the process is still running `within_s` seconds later, it exits with 128 plus the number.
     The handler doesn't wait for the event loop, because an unread pipe or terminal could block the
     loop for ever.
 

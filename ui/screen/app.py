@@ -79,7 +79,7 @@ class AssistantScreen(SafeApp):
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
-        # A key with priority is handled before any widget gets it, and before the keys after it.
+        # A key with priority is handled before any widget gets it, and before the next key press.
         Binding("i", "type", "Type", id="voice.type", priority=True),
         Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
@@ -110,7 +110,7 @@ class AssistantScreen(SafeApp):
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.animation_level = "none"  # animation would slow down speech recognition and output
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # later, this would style all widgets twice
+            self.theme = loaded.settings.screen.theme  # if set later, all widgets are styled twice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -152,9 +152,9 @@ class AssistantScreen(SafeApp):
 
     @work(exclusive=True, group="opening")
     async def _open(self) -> None:
-        """Start or restart the assistant, and guide the user through the steps before that.
+        """Start or restart the assistant, and guide the user through the first steps if needed.
 
-        Runs after the first frame is drawn. Runs in a worker, because it may ask questions.
+        Runs in a worker, because it may show dialogs.
         """
         guide = self.first_run
         try:
@@ -193,7 +193,7 @@ class AssistantScreen(SafeApp):
         await self.session.close()
         self.exit(self.error.exit_code if self.error is not None else 0)
 
-    # -- what happened --------------------------------------------------------------------------
+    # -- events -----------------------------------------------------------------------------------
 
     def hear(self, event: Event, at: datetime) -> None:
         """Apply an event to the state, and draw the state soon."""
@@ -279,7 +279,7 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable `restart` while the assistant runs, and `type` and `find` in input lines."""
+        """Disable `restart` during a session, and `type` and `find` in dialogs and input lines."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
@@ -313,7 +313,7 @@ class AssistantScreen(SafeApp):
             self.notify("Copied the last answer.")
 
     def action_dismiss(self) -> None:
-        """Leave the line of input; if keys go elsewhere, dismiss the warning or error shown."""
+        """Leave the focused input line; if there is none, dismiss the warning or error shown."""
         if isinstance(self.focused, Input):
             self.screen.set_focus(None)
         elif (trouble := self.state.trouble) is not None:

@@ -86,7 +86,7 @@ class ReplayScreen(AssistantScreen):
         yield ReplayLine(self.replay)
 
     def tell(self, error: AssistantError) -> None:
-        """Show an error as a notification. The notice line shows only errors of the recording."""
+        """Show an error as a notification. The notice line is for the recording's own errors."""
         self._refused(str(error), "warning")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

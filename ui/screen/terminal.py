@@ -96,7 +96,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
         def _watch(self) -> None:
             """End the app when the terminal is closed.
 
-            SIGHUP isn't enough, because it only reaches processes that the terminal controls.
+            SIGHUP isn't enough, because it only reaches processes with this controlling terminal.
             Without this check, the input thread could go on for ever, reading empty input from the
             closed terminal.
             """

@@ -38,6 +38,7 @@ class Unlocking:
 
         Raises:
             StoreError: the vault can't be opened, for the reasons given in `open_vault`.
+            SettingsError: the two new passphrases differ.
         """
         vault = await run_on_daemon_thread(self._open)
         if vault.recovery is not None:

@@ -1,1 +1,1 @@
-"""What a screen or a command connects to: a running assistant, or a recording."""
+"""The sessions that a screen connects to: a running assistant or a recording."""

@@ -34,8 +34,8 @@ CLOSING_S = 4.0
 class StartRequest(BaseModel):
     """The first line sent to the process: what to run, and the key of an encrypted home.
 
-    The line is sent through a pipe, because other users could read arguments and environment
-    variables.
+    The line is sent through a pipe, because other users could read command-line arguments, and
+    child processes would inherit environment variables.
     """
 
     home: Path

@@ -30,7 +30,7 @@ class Needed:
 
 
 def missing_models(settings: Settings) -> list[Needed]:
-    """Return the models that these settings require and that aren't on this machine. Blocking.
+    """Return the models required by these settings but missing on this machine. Blocking.
 
     Raises:
         SettingsError: the profile in the settings doesn't exist.
@@ -75,7 +75,7 @@ class Progress:
         """Record the progress of a model.
 
         Args:
-            now: the time in seconds, from a clock that never goes back.
+            now: the time in seconds, from a monotonic clock.
         """
         if step.doing == "downloading":
             if self.step is not None and self.step.model != step.model:

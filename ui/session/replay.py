@@ -27,7 +27,7 @@ class PlayableRecording:
     """The events of a recording that this version of the program can show.
 
     Attributes:
-        left_out: number of other events, which are damaged or from another version.
+        left_out: number of events left out, because they are damaged or from another version.
     """
 
     began: datetime

@@ -24,7 +24,7 @@ Unlock = Callable[[], Awaitable["Vault"]]
 
 
 class Session(Protocol):
-    """What a screen can do with a session. No method blocks the event loop."""
+    """The interface of a session. No method blocks the event loop."""
 
     live: bool
     """Whether the session has an assistant. If not, the session replays recorded events and refuses
@@ -52,8 +52,9 @@ class Session(Protocol):
         """
 
     async def ask(self, request: Request) -> list[Row]:
-        """Send a request about memories or the user's state, and return its answer: see
-        `assistant.memory.admin_requests` and `assistant.state.requests`.
+        """Send a request about memories or the user's state, and return its answer.
+
+        See `assistant.memory.admin_requests` and `assistant.state.requests`.
 
         Raises:
             AssistantError: the request failed.

@@ -148,7 +148,7 @@ class PendingForget:
     exchanges: frozenset[str]
     memories: frozenset[str]
     lines: int
-    """The lines among this number of first entries may quote what is forgotten."""
+    """Lines with a smaller `number` may quote forgotten text."""
     undone: bool = False
     receipt: ForgettingDone | None = None
 
@@ -189,14 +189,14 @@ class ScreenState:
     idle: IdleWork | None = None
     """The background work in progress, if any."""
     kept: dict[str, tuple[StateEntry, ...]] = field(default_factory=dict)
-    """Timers, lists, their items, forms, their slots, and so on: the user's entries by kind."""
+    """The user's entries by kind: timers, lists, items of lists, forms, slots of forms, etc."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     hidden_exchanges: frozenset[str] = frozenset()
     """Ids of exchanges whose text must not be shown, because they are forgotten or about to be."""
     hidden_memories: frozenset[str] = frozenset()
     hidden_lines: int = 0
-    """The lines among this number of first entries must not be shown, except notes."""
+    """Lines with a smaller `number` must not be shown, except notes."""
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)

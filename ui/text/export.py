@@ -31,7 +31,7 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
         The number of lines.
 
     Raises:
-        StoreError: as `write_lines`.
+        StoreError: for the same reasons as in `write_lines`.
     """
     return write_lines((json.dumps(row, ensure_ascii=False) for row in rows), file)
 

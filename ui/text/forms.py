@@ -33,10 +33,10 @@ def markdown(rows: Iterable[Row], forms: Mapping[str, Form]) -> Iterator[str]:
 
 
 def answer_words(slot: Slot | None, value: object) -> str:
-    """Return the value of a slot as text: "3 May 1980", "90 minutes", "not known".
+    """Return the value of a slot as text: "Saturday 3 May 1980", "90 minutes", "not known".
 
     Args:
-        slot: the definition; without one, the value is written as it is stored.
+        slot: the definition. Without it, the value is written as it is stored.
     """
     if slot is not None:
         try:
@@ -47,12 +47,12 @@ def answer_words(slot: Slot | None, value: object) -> str:
 
 
 def answer_to_edit(slot: Slot, value: object) -> str:
-    """Return the value of a slot as a text that the user can edit, and that would be parsed as the
-    same value. Empty if the value is not known."""
+    """Return the value of a slot as editable text, which would be parsed as the same value. Empty
+    if the value is not known."""
     if value == UNKNOWN:
         return ""
     if slot.type is SlotType.DATE:
-        return str(value)  # `answer_words` would add the weekday to a past date
+        return str(value)  # `answer_words` would add the weekday
     return answer_words(slot, value)
 
 

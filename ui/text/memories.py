@@ -26,8 +26,8 @@ def lines(rows: Iterable[Row], least_score: float = 0.0, width: int | None = Non
     """Yield the lines to print for the rows of an answer.
 
     Args:
-        least_score: minimum score with which a memory is recalled in a conversation. Default: none.
-        width: cells of a line. Default: those of the terminal.
+        least_score: minimum score for a memory to be recalled in a conversation. Default: none.
+        width: width of a line, in cells. Default: the width of the terminal.
     """
     cells = width if width is not None else shutil.get_terminal_size((80, 24)).columns
     view = _View(max(LEAST_WIDTH, cells), least_score)

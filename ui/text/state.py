@@ -119,7 +119,7 @@ def seconds_left(content: Content, now: datetime) -> float:
 
 
 def clock(seconds: float) -> str:
-    """Return a duration: "4:10", or "1:04:10" from an hour on. Seconds are rounded up, so
+    """Return a duration as text: "4:10", or "1:04:10" from an hour on. Seconds are rounded up, so
     that a timer shows its length when it starts, and 0:00 only when it ends."""
     minutes, rest = divmod(max(-int(-seconds // 1), 0), 60)
     hours, minutes = divmod(minutes, 60)
@@ -160,8 +160,8 @@ def day_words(moment: datetime, now: datetime) -> str:
 
 
 def _earlier(row: Row) -> str:
-    """Return what a slot or a line contained before it was changed. For a slot, also return the
-    user's words from which it was filled, if they are known."""
+    """Return an earlier value of a slot or a line. For a slot, also return the user's words from
+    which the value was taken, if they are known."""
     content = row["content"]
     if row["kind"] == "line":
         return plain(content["text"])

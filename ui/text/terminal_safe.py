@@ -7,5 +7,5 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 
 def plain(text: str) -> str:
-    """Return the text with each control character replaced by U+FFFD."""
+    """Return the text with each character that matches CONTROL replaced by U+FFFD."""
     return CONTROL.sub("\ufffd", text.encode("utf-8", "replace").decode("utf-8"))

@@ -2,7 +2,7 @@
 
 Python imports this module at its start if the module's folder is on the path. Each attempt adds one
 JSON line, with the calling library, to the file named by `NETWORK_AUDIT_LOG`. This module imports
-nothing of the project, because every Python process of the watched program runs it.
+nothing from the project, because every Python process of the watched program runs it.
 """
 
 import json

@@ -93,7 +93,7 @@ def scale(turns: Sequence[Turn]) -> float:
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """Return a line about a turn: bar, latency, problems of recall, tokens read, tokens per second.
+    """Return a turn's line: bar, latency, problems with recall, tokens read, tokens per second.
 
     Args:
         whole: number of milliseconds of a full-length bar.

@@ -18,8 +18,8 @@ MOST, SLACK = 3000, 500
 """If there are more than MOST + SLACK lines, the oldest are dropped, so that MOST lines remain."""
 LEVEL = 9
 LAST_WORD = 18
-"""A row is broken at a space among this number of its last characters. If there is no space among
-them, the row's last word is cut."""
+"""A row is broken at a space, if there is one among its last LAST_WORD characters; otherwise, its
+last word is cut."""
 STYLES = {
     "DEBUG": Style(dim=True),
     "INFO": Style(),
@@ -34,7 +34,7 @@ Shown = Callable[[LogLine], bool]
 class LogView(ScrollView, can_focus=True):
     """Shows lines of a log, and scrolls to new lines until the user scrolls up.
 
-    Only visible rows are drawn. Each line is wrapped once per width of the widget.
+    All lines are wrapped in advance, but only visible rows are drawn.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,7 +69,6 @@ class LogView(ScrollView, can_focus=True):
         return len(self._lines)
 
     def add(self, lines: Iterable[LogLine]) -> None:
-        """Append new lines of the log."""
         new = list(lines)
         if not new:
             return

@@ -85,7 +85,7 @@ class LogsTab(Container):
             self._failed = sentence
             self.post_message(ErrorOccurred(StoreError(sentence)))
 
-    # -- what is shown --------------------------------------------------------------------------
+    # -- drawing ----------------------------------------------------------------------------------
 
     def _describe(self) -> None:
         view = self.query_one(LogView)

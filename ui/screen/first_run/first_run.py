@@ -70,7 +70,8 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """Whether the steps are shown before the assistant is started; otherwise after that."""
+        """Whether the steps come before the assistant's start. If not, they follow its start, if
+        models are missing."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
         """Return the models that must be downloaded.

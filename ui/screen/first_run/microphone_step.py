@@ -121,7 +121,7 @@ class MicrophoneStep(SetupStep[str | None]):
         The user is asked to speak only after the first level, when the microphone is open.
 
         Raises:
-            AudioError: the microphone is missing, in use or silent.
+            AudioError: the microphone is missing, is in use or delivers no sound.
         """
         judgement = Judgement()
         if not self._devices:

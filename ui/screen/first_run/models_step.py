@@ -94,7 +94,7 @@ class ModelsStep(SetupStep[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        # `focus` would wait, and miss keys that were already pressed.
+        # `focus` acts later, so keys pressed until then would be lost.
         self.set_focus(second if busy else first)
         if busy:
             self._say("")

@@ -13,7 +13,7 @@ from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 
 ROOMY = 72
-"""Minimum width, in cells, at which a day is written in words, e.g. "3 weeks ago"."""
+"""Minimum width, in cells, at which the column of days has the width WORDS instead of DAY."""
 WITH_IDS = 100
 """Minimum width, in cells, at which the ids of memories are shown."""
 MARK, SCORE, DAY, WORDS, KIND, NAME = 3, 6, 12, 18, 11, 11

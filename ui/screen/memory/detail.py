@@ -47,8 +47,8 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         super().__init__(id="detail")
         self._now = now
         self.row: Row | None = None
-        """The memory shown, as returned by the request `show`; its row of the table if it is being
-        forgotten."""
+        """The memory shown, as returned by the request `show`. If the memory is being forgotten,
+        its row of the table."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, markup=False)
@@ -58,7 +58,7 @@ class MemoryDetail(VerticalScroll, can_focus=True):
 
         Args:
             row: the memory as returned by the request `show`, or a row of the table.
-            found: the same memory as a search result, with its score.
+            found: the memory's row of the table, with a score if the row is a search result.
             turn: the turn of this conversation in which the memory's text was said.
         """
         other = row is None or self.row is None or row["id"] != self.row["id"]

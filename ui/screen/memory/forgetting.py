@@ -1,7 +1,8 @@
 """The parts of the screen about forgetting: the question, the countdown and the receipts.
 
 The question is asked before memories are forgotten. The countdown shows how long the deletion can
-still be undone. A receipt says what was searched and found after memories were deleted.
+still be undone. A receipt lists the stores that were searched after the deletion, and the traces
+found.
 """
 
 from collections.abc import Mapping, Sequence

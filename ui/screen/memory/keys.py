@@ -28,9 +28,9 @@ NOTHING_BESIDE = {
 
 
 class MemoryKeys(MemoryActions):
-    """The base class of the memory tab that implements these keys.
+    """Base class of the memory tab, with these keys and most of their actions.
 
-    The memory tab sets the attributes and overrides `load` and `open`.
+    The memory tab has the other actions, sets the attributes, and overrides `load` and `open`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -37,7 +37,7 @@ class Source:
     plain: bool = False
     """Whether to search for memories that contain `text`, instead of searching as recall does."""
     seen: str = ""
-    """The version of the memories when they were last loaded. It differs after every change."""
+    """The version of the memories when they were last loaded. Every change gives a new version."""
 
     async def load(
         self,

@@ -110,7 +110,7 @@ class MemoryTab(Pane, MemoryKeys):
     def find(self) -> None:
         """Focus the search line, and select its text."""
         line = self.query_one(SearchLine)
-        self.screen.set_focus(line)  # `focus` would wait, and miss keys that were already pressed
+        self.screen.set_focus(line)  # `focus` acts later; keys pressed until then would be lost
         line.action_select_all()
 
     def open(self, memory: str) -> None:

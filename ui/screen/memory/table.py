@@ -88,7 +88,7 @@ class MemoryList(ScrollView, can_focus=True):
         self.selection: set[str] = set()
         """The ids of the selected memories."""
 
-    # -- what is in it --------------------------------------------------------------------------
+    # -- contents ---------------------------------------------------------------------------------
 
     def put(
         self,
@@ -150,7 +150,7 @@ class MemoryList(ScrollView, can_focus=True):
         return max(0, cursor - line) if 0 <= line < max(self._room, 1) else self.scroll_offset.y
 
     def answered(self) -> None:
-        """Allow `Needs` to be sent again. Call this when the needed pages are loaded or failed."""
+        """Allow `Needs` to be sent again. Call this once the pages are loaded or one has failed."""
         self._asked = False
         self.refresh()
 

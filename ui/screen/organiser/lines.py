@@ -29,14 +29,14 @@ MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A text, with a lead before it and more after it. Equal lines look the same."""
+    """A text, with a lead before it and more after it. Lines that compare equal look the same."""
 
     text: str
     style: str = ""
     lead: str = "  "
     lead_style: str = ""
     more: str = ""
-    """What follows the text, dimmed."""
+    """Dimmed words after the text."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = Text.assemble((self.text, self.style), (self.more, "dim"))

@@ -1,5 +1,5 @@
-"""Sorts the entries that the organiser shows into sections. In a section, the entry that is due
-soonest comes first, and open plans come before closed ones."""
+"""Sorts the organiser's entries into sections. In a section, the entry that is due soonest comes
+first, and open plans come before closed ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

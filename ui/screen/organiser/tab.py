@@ -168,7 +168,7 @@ class OrganiserTab(Pane):
 
     @work(group="organiser")
     async def action_undo(self) -> None:
-        """Undo the last removal; if there is none, bring back what was forgotten last."""
+        """Undo the last removal; if there is none, undo the last request to forget."""
         if not self._removed:
             await self.app.run_action("undo")
             return
@@ -213,8 +213,7 @@ class OrganiserTab(Pane):
             self.notify("This can't be edited here. Ask the assistant to change it.")
 
     async def _edit_slot(self, entry: StateEntry) -> None:
-        """Ask for the value of a slot. What the user types is parsed by the same rules as
-        speech."""
+        """Ask for the value of a slot. The typed line is parsed by the same rules as speech."""
         form = definition(entry, self._kept, self._forms)
         slot = form.slot(entry.content["slot"]) if form is not None else None
         if slot is None:

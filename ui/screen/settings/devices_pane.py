@@ -159,7 +159,7 @@ class DevicesPane(SettingsPart, Pane):
         text = Text(f"{KEYS[kind]} = {wanted or DEFAULT}   this one: {about}\n")
         return text.append(HINTS[kind], style="dim")
 
-    # -- what can be done -----------------------------------------------------------------------
+    # -- actions ----------------------------------------------------------------------------------
 
     def chosen(self) -> Choice | None:
         """Return the choice under the cursor; None if the cursor is on no choice."""

@@ -1,7 +1,7 @@
 """The settings as the settings tab shows and changes them. Independent of how they are drawn.
 
-There are two versions. One is what the file, the environment and the flags say now; the other is
-what they said when the running assistant was started.
+There are two versions: `loaded` has the current values of the file, the environment and the flags;
+`started` has the values with which the running assistant was started.
 """
 
 import types
@@ -31,7 +31,7 @@ MOST_WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting and what the screen shows about it. If it is a secret, `value` is masked."""
+    """A setting, as the screen shows it. The `value` of a secret is masked."""
 
     key: str
     value: Any
@@ -43,7 +43,7 @@ class Setting:
     choices: tuple[str, ...]
     """All possible values, e.g. `true` and `false`. Empty if they can't be listed."""
     waits: bool
-    """Whether the value takes effect only when the assistant is restarted."""
+    """Whether the value has changed, and takes effect only when the assistant is restarted."""
 
     @property
     def section(self) -> str:
@@ -98,7 +98,7 @@ class SettingsModel:
         return next(each for each in self.settings() if each.key == key)
 
     def waiting(self) -> list[str]:
-        """Return the keys of settings that take effect only when the assistant is restarted."""
+        """Return the keys of changed settings that need a restart to take effect."""
         return [each.key for each in self.settings() if each.waits]
 
     def write(self, key: str, value: str) -> None:
@@ -179,7 +179,7 @@ def shown(value: Any) -> str:
 
 
 def typed(value: Any) -> str:
-    """Return a value in the form in which the user types it."""
+    """Return a value as the user types it."""
     if isinstance(value, dict):
         inside = ", ".join(f'"{name}" = "{each}"' for name, each in value.items())
         return f"{{ {inside} }}" if inside else ""

@@ -53,8 +53,8 @@ class ModelRow:
 
 @dataclass(slots=True)
 class ModelTask:
-    """The download or check of one model. Its own thread sets the attributes; the screen reads
-    them."""
+    """The download or check of one model. The thread that runs it sets the attributes; the screen
+    reads them."""
 
     model: str
     doing: Doing
@@ -73,7 +73,7 @@ class ModelTask:
         """Return the number of seconds left at the average speed so far; None if unknown.
 
         Args:
-            now: the current time of `time.monotonic`.
+            now: the current time, from `time.monotonic`.
         """
         if self.step is None or self.downloading_since is None:
             return None

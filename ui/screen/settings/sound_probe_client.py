@@ -31,14 +31,14 @@ class AudioProbe(Protocol):
         The generator ends when the microphone stops. Closing the generator closes the microphone.
 
         Raises:
-            AudioError: the microphone is missing, in use or silent.
+            AudioError: the microphone is missing, is in use or delivers no sound.
         """
 
     async def tone(self, device: Device) -> None:
         """Play a test tone, and wait until it has been played.
 
         Raises:
-            AudioError: the loudspeaker is missing, in use or plays nothing.
+            AudioError: the loudspeaker is missing, is in use or plays nothing.
         """
 
 

@@ -33,7 +33,7 @@ PARTS = {"every": "Settings", "devices": "Devices", "models": "Models"}
 class PartTabs(Tabs, can_focus=False):
     """The labels of the parts of the settings tab.
 
-    The user chooses one with the mouse or the keys of the tab. The labels never get the focus.
+    The user chooses a part with the mouse or the tab's keys. The labels never get the focus.
     """
 
 
@@ -172,7 +172,7 @@ class SettingsTab(Container):
 
 
 def missing_models(settings: Settings) -> list[str]:
-    """Return the names of models that these settings require and that aren't downloaded. Blocking.
+    """Return the names of models required by these settings but not downloaded. Blocking.
 
     Raises:
         SettingsError: the profile in the settings doesn't exist.
@@ -183,7 +183,7 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Return why the profile uses its language model, and which one is worth trying. Blocking.
+    """Return why the profile uses its language model, and any better one worth trying. Blocking.
 
     The result is None if the settings name a language model or an endpoint themselves.
 

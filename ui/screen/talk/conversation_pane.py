@@ -90,9 +90,9 @@ class Conversation(Pane):
         self._shown = 0
         """The number of entries shown so far, including entries removed from the pane."""
         self._hidden: tuple[frozenset[str], int] = (frozenset(), 0)
-        """The ids of the exchanges and the number of the lines that were hidden last."""
+        """`hidden_exchanges` and `hidden_lines` of the state drawn last."""
         self._seen = 0
-        """The number of entries at the time when the pane was last scrolled to its end."""
+        """The number of entries when the pane was last scrolled to its end."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)

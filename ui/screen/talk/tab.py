@@ -81,7 +81,7 @@ class TalkTab(Container):
         self.query_one("#parts", Tabs).active = "part-conversation"
         line = self.query_one("#typed", Input)
         line.add_class("-open")
-        self.screen.set_focus(line)  # `focus` would wait, and miss keys that were already pressed
+        self.screen.set_focus(line)  # `focus` acts later; keys pressed until then would be lost
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()

@@ -20,7 +20,7 @@ CANCEL = Binding("escape", "dismiss", "Cancel", id="dialog.cancel")
 class Dialog(ModalScreen[T]):
     """Base class of dialogs: a frame in the middle of the screen.
 
-    The result of a cancelled dialog is None.
+    By default, the result of a cancelled dialog is None.
 
     Args:
         heading: title of the frame.
@@ -116,8 +116,8 @@ class LineDialog(Dialog[str | None]):
     """Asks for one line of input. The result is None if the line is empty.
 
     Args:
-        check: returns what is wrong with a line, or None. A line that is wrong stays in the dialog,
-            with this sentence below it.
+        check: returns a sentence that says what is wrong with the line, or None. If the line is
+            wrong, the dialog stays open and shows the sentence below the line.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]

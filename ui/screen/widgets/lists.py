@@ -33,7 +33,7 @@ class Listing(OptionList):
     def refill(self, options: Iterable[Option]) -> None:
         """Replace the options without moving the cursor.
 
-        If only the texts of options differ, only the options with new texts are drawn again.
+        If only the texts of some options have changed, only these options are drawn again.
         """
         new = list(options)
         if [_identity(each) for each in new] == [_identity(each) for each in self.options]:
