@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Value = str | int | float | bool
-"""What an argument of a tool can be set to."""
+"""A value for an argument of a tool."""
 
 
 class ToolServer(BaseModel):
@@ -37,7 +37,7 @@ class ToolServer(BaseModel):
     @field_validator("url")
     @classmethod
     def _on_this_machine(cls, url: str | None) -> str | None:
-        """Reject other machines: what is said must not leave this one."""
+        """Reject other machines: the user's words must not leave this one."""
         if url is not None and not _is_local(url):
             raise ValueError("takes an address of this machine, such as http://127.0.0.1:8000/mcp")
         return url
@@ -59,5 +59,5 @@ def _is_local(url: str) -> bool:
         return False
     try:
         return ip_address(host).is_loopback
-    except ValueError:  # a name; any but this one would have to be looked up
+    except ValueError:  # a name: only this one needs no lookup
         return host == "localhost"

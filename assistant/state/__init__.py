@@ -1,7 +1,7 @@
 """What the user has set up and filled in: timers, alarms, reminders, lists, notes, forms and tasks.
 
 The state is kept in the transcript's database. It is not part of the conversation, so nothing of it
-is lost when older turns drop out of the prompt. It is changed by skills, and by requests from
+is lost when older turns drop out of the prompt. Skills change the state, as do requests from
 commands and the screen.
 """
 

@@ -94,7 +94,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_value(value: object) -> bool:
-    """Whether a slot of any type can have this value."""
+    """Whether some type of slot allows this value."""
     if isinstance(value, list):
         return all(isinstance(each, str) for each in value)
     return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < MOST_NUMBER)

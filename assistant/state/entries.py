@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import Any
 
 NO_WORDS = frozenset({"form", "title", "slot", "label", "asked", "read", "exchange"})
-"""Keys of contents whose texts are not the user's words, but ids, or names of a form or of its
-slots."""
+"""Keys of an entry's content whose texts are not the user's words, but ids or the names of forms
+and slots."""
 
 
 class EntryKind(StrEnum):
-    """What an entry is. Items belong to a list, slots to a form, and lines to a task."""
+    """Items belong to a list, slots to a form, and lines to a task."""
 
     TIMER = "timer"
     ALARM = "alarm"
@@ -77,8 +77,9 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def content_of(text: str) -> Mapping[str, Any]:
-    """Parse a stored content. Something that isn't a JSON object must have been written by another
-    program. It is returned under the key "unreadable", so that requests to forget can find it."""
+    """Parse an entry's stored content. Text that isn't a JSON object must have been written by
+    another program. It is returned under the key "unreadable", so that requests to forget can find
+    it."""
     try:
         content = json.loads(text)
     except ValueError:

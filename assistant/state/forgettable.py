@@ -23,8 +23,8 @@ no words."""
 
 
 def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
-    """Return the entries that have words, by id, as if the user had added them to the memories. So
-    "forget my shopping list" finds the list. Blocks for some milliseconds.
+    """Return a memory for each entry that has words, by id, so that "forget my shopping list" finds
+    the list. Blocks for some milliseconds.
 
     Raises:
         StoreError: the state can't be read.
@@ -50,14 +50,14 @@ def _outline(entry: Entry, user: str) -> Memory | None:
 
 
 def _slot(store: StateStore, entry: Entry, user: str) -> Memory:
-    """Return what a slot of a form contains and has contained."""
+    """Return a memory of the present and earlier values of a form's slot."""
     said = dict.fromkeys(words for each in _contents(store, entry) for words in _said(each))
     text = f"{entry.content.get('label', '')}: {', '.join(said)}".removeprefix(": ")
     return _taken(store, entry, user, text, grows=isinstance(entry.content.get("value"), list))
 
 
 def _line(store: StateStore, entry: Entry, user: str) -> Memory:
-    """Return what a line of a task says and has said."""
+    """Return a memory of the present and earlier texts of a task's line."""
     texts = dict.fromkeys(str(each.get("text", "")) for each in _contents(store, entry))
     return _taken(store, entry, user, ", before that ".join(texts), grows=True)
 
@@ -68,10 +68,10 @@ def _contents(store: StateStore, entry: Entry) -> list[Mapping[str, Any]]:
 
 
 def _taken(store: StateStore, entry: Entry, user: str, text: str, *, grows: bool) -> Memory:
-    """Return an entry that was taken from an exchange, and is forgotten with it.
+    """Return a memory for an entry that was taken from an exchange and is forgotten with it.
 
     Args:
-        grows: whether the text may also contain words of earlier contents. If so, the entry is
+        grows: whether the text may also contain words from earlier contents. If so, the entry is
             forgotten with any of the exchanges that it comes from, as a summary is.
     """
     contents = _contents(store, entry) if grows else [entry.content]

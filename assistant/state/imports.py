@@ -22,7 +22,7 @@ def imported(
 
     Args:
         kinds: the kinds that can be imported.
-        parts: for each kind of entry that others belong to, the kind of those others.
+        parts: for lists, forms and tasks, the kind of their parts.
         here: ids of the user's stored entries.
 
     Raises:
@@ -41,8 +41,8 @@ def imported(
 
 
 def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, with new ids for those whose ids are taken by another user's entries. An
-    entry gets the same new id at each import."""
+    """Return the entries. If another user's entry has the same id, an entry gets a new id, which is
+    the same at each import."""
     taken = store.of_others([each.id for each in entries])
     ids = {key: _own_id(user, key) for key in taken}
     return [

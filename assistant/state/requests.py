@@ -16,17 +16,18 @@ characters of their ids.
                                             → "changed" rows; "text" is for items, notes and lines,
                                               "done" for items, and "value" for slots
 {"act": "state.remove", "ids": ["1f0c2a"], "kind": "list"}
-                                            → "removed" rows, also for what belonged to the entries;
-                                              with "kind", only entries of this kind and what
-                                              belongs to them are removed
+                                            → "removed" rows, also for the parts of the entries;
+                                              with "kind", the ids must be those of entries of
+                                              this kind or of their parts
 {"act": "state.clear", "kind": "timer"}     → "removed" rows; with "name": only the items of this
                                               list
 {"act": "state.export", "kind": "list"}     → bare rows, without "event"; without "kind": all
 {"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: earlier contents of these slots and
                                               lines, oldest first; a form stands for its slots, a
                                               task for its lines
-{"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged,
-                                              and those forgotten since are left out and counted
+{"act": "state.import", "rows": […]}        → an "imported" row; existing entries stay unchanged;
+                                              entries that have been forgotten since the export are
+                                              left out and counted
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ PARTS = {
     EntryKind.FORM: EntryKind.SLOT,
     EntryKind.TASK: EntryKind.LINE,
 }
-"""For each kind of entry that others belong to, the kind of those others."""
+"""The kind of the parts of lists, forms and tasks."""
 CHANGEABLE = {
     EntryKind.ITEM: frozenset({"text", "done"}),
     EntryKind.NOTE: frozenset({"text"}),
@@ -348,7 +349,7 @@ def _kind(request: Request) -> EntryKind:
 
 
 def _text(value: object) -> str:
-    """Return a text of a request as it is stored: on one line, without surrounding spaces."""
+    """Return a request's text as it is stored: on one line, without surrounding spaces."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text:
         raise SettingsError("The text is empty.", mend="assistant notes --help")

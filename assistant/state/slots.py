@@ -1,4 +1,4 @@
-"""Fills empty slots of forms, for requests of other processes."""
+"""Fills slots of forms, as requested by other processes."""
 
 from assistant.errors import SettingsError
 from assistant.ipc import Request
@@ -8,8 +8,8 @@ from assistant.state.store import StateStore
 
 
 def fill_slot(store: StateStore, form: Entry, request: Request) -> Entry | None:
-    """Fill a slot of a form, and return the slot. If it has been filled meanwhile, its earlier
-    content is kept, too. Return None if the form has been removed meanwhile.
+    """Fill a slot of a form, and return the slot. If it is filled already, its earlier content
+    stays in its history. Return None if the form was removed in the meantime.
 
     Raises:
         SettingsError: the request has no usable content.

@@ -45,7 +45,7 @@ class StateStore:
         self._user = user
         self._emit = emit
         self.now = now
-        """Returns the current time in UTC, with which entries and changes are stamped."""
+        """Returns the current time in UTC, for the times of entries and changes."""
         self._hidden: dict[str, HiddenItems] = {}
         self._unreadable: set[str] = set()
         """Ids of the entries that have been logged because no skill could read them."""
@@ -96,8 +96,8 @@ class StateStore:
         return [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
 
     def restore(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Add entries as they were, e.g. to undo `remove`. Those whose ids exist are left
-        unchanged. Return the others."""
+        """Add entries as they were, e.g. to undo `remove`, unless their ids exist. Return the
+        entries that were added."""
         insert = f"{_NEWLY} VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
         with self._transcript.writing() as db:
             added = [
@@ -134,7 +134,7 @@ class StateStore:
         """Replace an entry's content. Return the new entry; None if it does not exist.
 
         Args:
-            exchange: id of the exchange whose words change it.
+            exchange: id of the exchange whose words change the entry.
             logged: whether to keep the earlier content, for `changes`.
         """
         at = microseconds(self.now())
@@ -268,7 +268,7 @@ class StateStore:
         return True
 
     def _tell_of(self, items: HiddenItems) -> None:
-        """Emit what has changed. A deletion must not fail because the state can't be read."""
+        """Emit the changed state. A deletion must not fail because the state can't be read."""
         ids = json.dumps(items.memories)
         try:
             found = self._read("id IN (SELECT value FROM json_each(?))", (ids,))
@@ -278,7 +278,7 @@ class StateStore:
         self._tell(each.kind for each in found)
 
     def _tell(self, kinds: Iterable[EntryKind]) -> None:
-        """Emit what has changed. A change is not undone if the state can't be read afterwards."""
+        """Emit the changed state. If it can't be read, the change itself has still succeeded."""
         for kind in dict.fromkeys(kinds):
             try:
                 found = self.entries(kind)

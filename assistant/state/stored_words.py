@@ -21,8 +21,8 @@ class StoredWords:
     def words(
         self, user: str, exchanges: Collection[str], memories: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Return the texts that `purge` would delete with these exchanges and memories, and all
-        other texts of the user's entries and of their earlier contents."""
+        """Return the texts that `purge` would delete with these exchanges and memories, and the
+        texts that would remain. Both include texts from earlier contents."""
         going: list[str] = []
         staying: list[str] = []
         with self._transcript.reading() as db:
@@ -40,9 +40,9 @@ class StoredWords:
         return going, staying
 
     def purge(self, gone: RemovesWords) -> int:
-        """Delete the entries whose ids are among the memories, all that belongs to them, and
-        earlier contents that come from the exchanges. Return how many were deleted. Marks of the
-        deleted entries are kept, so that no import brings them back."""
+        """Delete the entries whose ids are in `gone.memories`, their parts, and earlier contents
+        that come from `gone.exchanges`. Return how many were deleted. Marks of the deleted entries
+        are kept, so that no import brings the entries back."""
         delete = "DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?) RETURNING id"
         with self._transcript.writing() as db:
             ids = [

@@ -1,7 +1,7 @@
 """Tasks: what the user and the assistant plan over several turns, and what is settled so far.
 
-A task consists of lines in the user's own words. Rules find what becomes a line, and which older
-line it replaces.
+A task consists of lines in the user's own words. Rules decide what becomes a line, and which
+older line it replaces.
 """
 
 from typing import TYPE_CHECKING

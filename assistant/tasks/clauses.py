@@ -1,4 +1,4 @@
-"""Splits an utterance into clauses, and finds those that are in doubt. English only."""
+"""Splits an utterance into clauses, and finds the doubtful ones. English only."""
 
 import re
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ _DOUBT = re.compile(
     r"|used to|always|usually|normally|every (?:year|summer|time|week)|back then|when i was)\b",
     re.IGNORECASE,
 )
-"""Matches what is only considered, or was in the past."""
+"""Matches words of a clause that only considers something, or is about the past."""
 _HEARSAY = re.compile(
     r"\b(?:says|said|told|tells|according to|reckons?|recommend(?:s|ed)|suggest(?:s|ed)|claims?"
     r"|heard|read (?:that|about|somewhere)|apparently|(?:he|she|they|mum|mom|dad|wife|husband"
@@ -63,7 +63,7 @@ _ASKS = re.compile(
 
 
 _AFTER = re.compile(r"actually|instead|after all|rather|please|then", re.IGNORECASE)
-"""Matches an addition to the clause before it: "from seven, actually, because …"."""
+"""Matches a piece that belongs to the previous clause: "from seven, actually, because …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Clause:
 
 
 def clauses(said: str) -> Iterator[tuple[Clause, ...]]:
-    """Yield the clauses of each sentence; none for a question. Introductory words that stand alone
+    """Yield the clauses of each sentence; () for a question. Introductory words that stand alone
     ("No, …") become part of the next clause's `lead`."""
     for sentence in sentences(said.replace("’", "'")):
         text = sentence.text

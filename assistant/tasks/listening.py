@@ -22,15 +22,15 @@ def settled(
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    A candidate that is neither `certain` nor `ours` counts if it shares a word with the task, its
-    lines or the assistant's words, or a number with the assistant's answer. A `bare` one counts if
-    the assistant's answer repeats it. What only names the task, and what others do, settles
-    nothing.
+    A candidate counts if it is `certain` or `ours`, or shares a word with the task, its lines or
+    the assistant's words, or a number with the assistant's answer. A `bare` one counts only if the
+    assistant's answer repeats it. A candidate that only names the task, or says what others do,
+    doesn't count.
 
     Args:
         before: the assistant's words to which the exchange replies.
-        on_topic: whether the user had spoken about the task before these words. If not, what the
-            assistant has offered counts only if it shares a word with the task or its lines.
+        on_topic: whether the previous exchange was about the task. If not, an `offered` candidate
+            counts only if it shares a word with the task or its lines.
     """
     known = [task.name, *(line.text for line in task.lines)]
     said, answer = exchange.user_text, stated(exchange.assistant_text)

@@ -1,4 +1,4 @@
-"""Decides whether what was settled is a new line, repeats a line, or replaces one."""
+"""Decides whether a candidate is a new line, repeats a line, or replaces one."""
 
 import re
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class Merging:
 
     def _corrected(self, new: Candidate, lines: Sequence[str]) -> int | None:
         """Return the index of the line that a correction refers to: the one that has most in common
-        with it; if there are several, the newest of them."""
+        with it or, for a mere number, any line with a number. Of several, return the newest."""
         about, stems = subjects(new.text), self._stems(new.text)
         found: list[tuple[int, int, int]] = []
         for at, line in enumerate(lines):
@@ -114,8 +114,7 @@ class Merging:
         return counted[-1] if number and not about and counted else None
 
     def _changed(self, text: str, lines: Sequence[str]) -> int | None:
-        """Return the index of the line whose value a text changes, although the text doesn't say
-        that it corrects anything."""
+        """Return the index of the line whose value a text changes without saying so."""
         frame = _frame(text)
         about, stems = subjects(text) & VALUES, self._stems(text)
         for at in reversed(range(len(lines))):
@@ -135,7 +134,7 @@ class Merging:
         return {stem for stem in stems - self._values if not stem.startswith("#")}
 
     def _put_into(self, line: str, text: str) -> str:
-        """Return the line with a new value in place of the old one, or else the new text."""
+        """Return the line with its value replaced by the text's, or the text if none can be."""
         if not _LOOSE.match(text):
             made = with_value(line, text, self._lexicon)
             if made is not None and made.certain:

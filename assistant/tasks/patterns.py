@@ -1,5 +1,5 @@
-"""Patterns for the phrases with which English speakers settle something. The groups `rest` and
-`what` contain what is settled, in the speaker's words."""
+"""Patterns for the phrases with which English speakers settle something. The groups `rest`, `kept`
+and `what` contain what is settled, in the speaker's words."""
 
 import re
 
@@ -12,7 +12,7 @@ _WE = r"(?:we|i|you and i|both of us|all of us)"
 _AT_FIRST = (
     r"(?:(?:for|on|in|at|from|after|before|until|during) [^,]{2,25},? (?=(?:we|i|let's)\b))?"
 )
-"""What may stand before the subject: "for lunch"."""
+"""Matches words that may precede the subject: "for lunch"."""
 _NO_PLAN = (
     r"(?:see\b|think\b|talk\b|tell you|look\b|ask (?:him|her|them|around|about|if|whether|my"
     r"|you)\b|check\b|find out|let you|call you|get back\b"
@@ -28,7 +28,7 @@ _NO_PLAN = (
     r"|do (?:this|that|it)\b|have a (?:look|think)|not (?:decide|worry|talk|forget)|remember"
     r"|know\b)"
 )
-"""Actions that are part of the conversation, and not of the task."""
+"""Matches actions that belong to the conversation, not to the task."""
 
 LET = _pattern(
     _AT_FIRST,
@@ -88,7 +88,7 @@ PLAIN = _pattern(
 OUGHT = _pattern(
     _WE, r" (?:should|ought to|had better|must)(?: also| really)? (?P<rest>(?!", _NO_PLAN, r").+)"
 )
-"""What the user thinks should be done: "I should bring copies"."""
+"""Something that the user thinks should be done: "I should bring copies"."""
 FRONTED = _pattern(
     r"(?P<rest>(?:the|our|my|all the) [\w' -]{2,30}? (?:we|i) (?:get|take|sell|buy|bring|keep"
     r"|book|rent"

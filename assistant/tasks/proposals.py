@@ -58,7 +58,7 @@ _OPEN = re.compile(
     r"|continue|find|search|list|hear|know|help|tell|plan|decide|choose|add|narrow|focus)\b",
     re.IGNORECASE,
 )
-"""Matches an open proposal, which doesn't name a single thing that a yes could settle."""
+"""Matches a proposal that is too open for a "yes" to settle anything."""
 _YES = re.compile(
     r"(?:(?:oh|ooh|well|um|uh|hm+|ah)\W+)*(?:yes|yeah|yep|yup|sure(?: thing)?|okay|ok"
     r"|(?:perfect|great|lovely|fine|excellent|brilliant|wonderful)(?=\s*(?:[,.!;:–—]|$))"
@@ -80,7 +80,7 @@ _BREAK = re.compile(r"[\s,.;:!–—-]+")
 
 
 class Proposed(NamedTuple):
-    """What an answer proposes. `plans` is whether the words alone show that the proposal is about a
+    """What an answer proposes. `plans` is set if the words alone show that the proposal is about a
     plan."""
 
     what: str
@@ -88,7 +88,7 @@ class Proposed(NamedTuple):
 
 
 def proposed(answer: str, said: str = "") -> Proposed | None:
-    """Return the one thing that the end of an answer proposes; None if there is none.
+    """Return the one thing that the end of an answer proposes, if any.
 
     Args:
         said: the user's reply. If it accepts something ("let's do that"), a statement may also be a
@@ -110,7 +110,7 @@ def proposed(answer: str, said: str = "") -> Proposed | None:
 
 
 def asks(answer: str) -> str:
-    """Return the question with which an answer ends; empty if it ends otherwise."""
+    """Return the last question in an answer's last two sentences; empty if there is none."""
     ends = [each.text for each in sentences(answer)][-LOOKED_AT:]
     return next((each for each in reversed(ends) if each.rstrip("\"”') ").endswith("?")), "")
 
@@ -122,7 +122,8 @@ def stated(answer: str) -> str:
 
 
 def agreement(said: str) -> tuple[bool | None, str]:
-    """Return whether an utterance begins with a yes or a no, and what follows. None means neither.
+    """Return whether an utterance begins with a yes or a no, and what follows. None means
+    neither or both.
 
     >>> agreement("Yes, but in the evening.")
     (True, 'but in the evening.')

@@ -1,4 +1,4 @@
-"""Renders a task: what the model sees, what is read aloud, and what becomes a memory."""
+"""Renders a task for the model, for reading aloud, and as a memory."""
 
 import re
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ _DATE = re.compile(
 
 
 def block(task: Task) -> str:
-    """Return what the model is told about a task. New lines come last, so that the text before them
-    doesn't change and stays in the model's cache.
+    """Return the text that tells the model about a task. New lines come last, so that the text
+    before them doesn't change and stays in the model's cache.
 
-    If there is no room for all lines, some are left out: first those that name no day, amount or
-    other common subject, and of these, the oldest first.
+    If there isn't room for all lines, the oldest are left out. Lines that name a day, an amount or
+    another common subject are left out last.
     """
     head = f"You are working on a task with the user: {_cut(task.name, LONGEST_NAME)}."
     texts = [_cut(each.shown, LONGEST_LINE) for each in task.lines]
@@ -49,7 +49,7 @@ def block(task: Task) -> str:
 
 def tokens(text: str) -> float:
     """Estimate the number of tokens of a text for a model. The estimate tends to be too high: one
-    for every three letters or spaces, and one for every other character."""
+    for every three ASCII letters or spaces, and one for each remaining character."""
     plain = sum(each == " " or (each.isascii() and each.isalpha()) for each in text)
     return plain / 3 + (len(text) - plain)
 

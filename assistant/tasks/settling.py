@@ -1,9 +1,9 @@
 """Finds what the user may have settled about a task, in their own words. English only.
 
-What is only considered, asked, reported or said of other people settles nothing. The assistant's
-words only show what a "yes" or a "no" refers to, and, where they repeat the user's words, that
-these were understood as settled. They never become a line of the task, except for what the user has
-agreed to.
+Something that is only considered, asked or reported, or is about other people, settles nothing. The
+assistant's words only show what a "yes" or a "no" refers to and which question the user answers. If
+they repeat the user's words, they also show that the user has settled something. The assistant's
+words never become a line of the task, unless the user agrees to them.
 """
 
 import re
@@ -84,12 +84,12 @@ def _hesitates(said: str, found: Sequence[Candidate]) -> bool:
 
 
 def _says(text: str, other: str) -> bool:
-    """Whether a text says all that another one says."""
+    """Whether a text contains all content words of another."""
     return set(content_words(text)) >= set(content_words(other))
 
 
 def _last_words(found: Iterator[Candidate]) -> list[Candidate]:
-    """Leave out what is corrected within the same utterance: "Half six. No, we start at seven"."""
+    """Drop candidates that the same utterance corrects: "Half six. No, we start at seven"."""
     kept: list[Candidate] = []
     for each in found:
         own = [one for one in kept if not (one.others or one.drops)]
@@ -175,7 +175,7 @@ def _opposes(clause: Clause, open_: Candidate) -> bool:
 
 
 def _is_part(new: Candidate, clause: Clause) -> bool:
-    """Whether a candidate is the whole text of its clause, which may then continue a sentence."""
+    """Whether a candidate is its clause's whole text. Such a clause may continue another."""
     return new.text == clause.text and not new.drops
 
 
@@ -217,7 +217,7 @@ def _settles(clause: Clause, question: str) -> Candidate | None:
 
 
 def _own_plan(text: str, question: str, *, corrects: bool) -> Candidate | None:
-    """Return what a clause about the user's own plans settles."""
+    """Return a candidate for a clause about the user's own plans; None for any other clause."""
     alone = text[:2].lower() in ("i ", "i'")
     for pattern in (p.HAVE, p.WILL, p.DONE, p.GOING, p.WANT, p.OUGHT, p.PLAIN):
         if found := pattern.match(text):
@@ -238,7 +238,7 @@ def _own_plan(text: str, question: str, *, corrects: bool) -> Candidate | None:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text without what the pattern matches at its beginning."""
+    """Remove what the pattern matches from the beginning of a text."""
     found = pattern.match(text)
     return text[found.end() :] if found else text
 
@@ -248,7 +248,7 @@ def _person(text: str) -> bool:
 
 
 def _answer(text: str, question: str, *, corrects: bool) -> Candidate | None:
-    """Return an answer that has no verb."""
+    """Return a candidate for a short clause without a verb; None for any other clause."""
     short = len(text.split()) <= LONGEST_ANSWER
     if (
         not short
@@ -285,7 +285,7 @@ def _made(
 
 
 def _lowered(words: str) -> str:
-    """Return words, which may have begun a sentence, as they are written inside a sentence."""
+    """Lower-case the first word if it is a common one, which may have begun a sentence."""
     first = words.split(" ", 1)[0]
     plain = first.lower().rstrip(",").partition("'")[0]
     known = plain in words_of("second_person", "function") or plain in numbers() or plain == "we"

@@ -16,8 +16,8 @@ from assistant.tasks.task import line_of, tasks_of
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opening a task has changed: the id of the task if it is new, otherwise empty; and for
-    each changed task, by its id, the moments that it contained before."""
+    """What opening a task has changed. `new` is the task's id if the task is new, otherwise empty.
+    `before` maps the id of each changed task to its earlier moments."""
 
     new: str
     before: Mapping[str, Mapping[str, Any]]
@@ -25,10 +25,10 @@ class Opening:
 
 class StoredTasks:
     """Reads and changes the tasks of a store. Thread-safe. All methods block, and may raise
-    StoreError. Tasks and lines may be gone at any time.
+    StoreError. Tasks and lines may disappear at any time.
 
-    A task's content is {"name", "opened", "used_at", "closed_at", "asked_at", "read"}, of which the
-    last three may be missing. A line's content is {"text", "said_at", "exchange"}. Times are in
+    A task's content is {"name", "opened", "used_at", "closed_at", "asked_at", "read"}; the last
+    three may be missing. A line's content is {"text", "said_at", "exchange"}. Times are in
     microseconds.
     """
 
@@ -58,8 +58,8 @@ class StoredTasks:
         return Opening("", before)
 
     def take_back(self, opening: Opening) -> bool:
-        """Undo `open` or `resume`. A new task is kept if something has been settled about it
-        meanwhile. Return whether anything has changed."""
+        """Undo `open` or `resume`. A new task is kept if something has been settled about it since.
+        Return whether anything has changed."""
         with self._changing:
             if opening.new:
                 if self._store.entries(EntryKind.LINE, opening.new):
@@ -76,8 +76,9 @@ class StoredTasks:
             return self._edit(key, {"closed_at": now, "asked_at": now})
 
     def settle(self, key: str, exchange: Exchange, new: Settled) -> None:
-        """Add what an exchange has settled to a task, and note that the exchange was read. Safe to
-        repeat after an interruption. A line that is replaced stays in the history of changes."""
+        """Add the results of reading an exchange to a task, and note that the exchange was read.
+        Safe to repeat after an interruption. A replaced line's earlier text stays in its history.
+        """
         with self._changing:
             entry = self._store.get(key)
             if entry is None:
@@ -112,8 +113,7 @@ class StoredTasks:
     # -- inside ---------------------------------------------------------------------------------
 
     def _close_others(self, key: str) -> dict[str, Mapping[str, Any]]:
-        """Close the open task, unless it is the one with this id. Return the moments that it
-        contained before."""
+        """Close all open tasks but the one with this id. Return their earlier moments by id."""
         open_ = [
             each
             for each in self._store.entries(EntryKind.TASK)

@@ -73,8 +73,7 @@ VALUES = frozenset({"day", "time", "budget", "length", "people"})
 
 
 def subjects(text: str) -> frozenset[str]:
-    """Return what a line is about; empty if it is about none of the subjects that are common to
-    many tasks."""
+    """Return the common subjects that a line is about, such as a day or a budget."""
     return frozenset(name for name, each in _patterns().items() if each.search(text)) - {"money"}
 
 
@@ -84,8 +83,8 @@ def names_part(text: str) -> bool:
 
 
 def span_of(subject: str, text: str) -> tuple[int, int] | None:
-    """Return the range [start, end) of the words in a text that are about a subject; None if there
-    are none, or if there are several such places."""
+    """Return the range [start, end) of the words in a text that are about a subject; None
+    unless there is exactly one such range."""
     pattern = _patterns()["money" if subject == "budget" else subject]
     found = [each.span() for each in pattern.finditer(text)]
     return found[0] if len(found) == 1 else None

@@ -11,16 +11,16 @@ from assistant.language.calendar import WEEKDAYS
 from assistant.memory import time_of
 
 IDLE = timedelta(hours=12)
-"""Time without an exchange about an open task after which it is closed."""
+"""A task counts as closed after this time without an exchange about it."""
 KEPT = timedelta(days=7)
-"""Time for which a closed task is kept after the user was asked whether to remember it."""
+"""Time for which a closed task is kept after it was last used, closed or asked about."""
 
 
 _WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 
 
 class Row(Protocol):
-    """An entry as the store returns it, or as an event about the store contains it."""
+    """An entry, from the store or from an event about it."""
 
     @property
     def id(self) -> str: ...
@@ -63,7 +63,7 @@ class Task:
     `opened` is when it was opened or last resumed, and `used` the time of the last exchange about
     it. `closed` is None while it is open. `asked` is when the user was asked what to do with it;
     None if that has not happened since it was opened. `heard` is the id of the last exchange that
-    was read for it.
+    `StoredTasks.settle` has processed.
     """
 
     id: str
@@ -76,16 +76,16 @@ class Task:
     lines: tuple[Line, ...]
 
     def is_open(self, now: datetime) -> bool:
-        """Whether it is open. It is closed if nobody has spoken about it for long."""
+        """Whether it is open. It counts as closed if nobody has spoken about it for `IDLE`."""
         return self.closed is None and now - self.used < IDLE
 
     def unfinished(self, now: datetime) -> bool:
-        """Whether it was closed without asking the user what to do with what was settled."""
+        """Whether it was closed without asking the user what to do with its lines."""
         return not self.is_open(now) and self.asked is None and bool(self.lines)
 
     def over(self, now: datetime) -> bool:
-        """Whether it has been kept for long enough. A task that the user has not been asked about
-        is kept."""
+        """Whether it has been kept for long enough. A task with lines is kept at least until the
+        user has been asked about it."""
         if self.is_open(now) or self.unfinished(now):
             return False
         since = max(each for each in (self.used, self.closed, self.asked) if each is not None)

@@ -85,8 +85,8 @@ def called(name: str, tasks: Sequence[Task], lexicon: TextAnalyzer) -> Task | No
 
 
 def _parts(name: str) -> tuple[str, str, str]:
-    """Return the verb of a name, its other form, and what it is about. The verb is empty if the
-    name can't be put into a sentence."""
+    """Return a name's verb, the verb's "-ing" form, and what the task is about. Both forms are
+    empty if the name can't be put into a sentence."""
     said = _MISHEARD.sub("plan", name)
     for verb, doing in _VERBS.items():
         for form in (f"{doing} of", doing, verb):

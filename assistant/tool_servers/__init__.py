@@ -1,6 +1,6 @@
 """Tools of other programs: MCP servers that the user has named in the settings.
 
-What a server says (names, descriptions, results) is untrusted data. It is limited in length and
+All text from a server (names, descriptions, results) is untrusted data. It is limited in length and
 cleaned here, and is never part of the conversation's prompt or of a memory.
 """
 

@@ -1,7 +1,7 @@
-"""Sends a call to a tool server, and reads what it answers.
+"""Sends a call to a tool server, and reads the answer.
 
-Once a call has been sent, the tool may have done what it asks. An error must not make the user
-believe that nothing was done.
+Once a call has been sent, the tool may have carried it out. An error must not make the user believe
+that nothing was done.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ async def send_call(
     """Send a call, and wait for its result without a time limit.
 
     Args:
-        is_lost: whether the connection is lost.
+        is_lost: returns whether the connection is lost.
 
     Raises:
         ToolOutcomeUnknown: the connection was lost, or the answer can't be understood.
@@ -49,7 +49,7 @@ async def send_call(
         if error.code in _unclear():
             raise _not_understood(tool) from error
         return ToolResult(one_line(error.message, LONGEST_DESCRIPTION), failed=True)
-    except Exception as error:  # what the server answers is not a result
+    except Exception as error:  # the server's answer is not a result
         raise _not_understood(tool) from error
     texts = [each.text for each in answer.content if each.type == "text"]
     return read_result(texts, answer.structured_content, failed=bool(answer.is_error))

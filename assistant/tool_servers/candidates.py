@@ -64,7 +64,8 @@ class ToolIndex:
 
 
 def described(tool: Tool) -> str:
-    """Return the text with which utterances are compared: the tool's name and description.
+    """Return the text that utterances are compared with: the tool's name, and the first sentence
+    of its description.
 
     >>> described(Tool("git", "git_create_branch", "Creates a branch. Needs a repository."))
     'create branch: Creates a branch'

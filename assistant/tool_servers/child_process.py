@@ -1,8 +1,8 @@
 """Runs a tool server as a child process, and carries messages over its pipes.
 
-The MCP library has a transport of its own. This module does what that transport doesn't: the length
-of messages is limited, what the user says never gets into the log by way of the server's error
-output, and the server ends even if the assistant is killed.
+Unlike the MCP library's own transport, this module limits the length of messages, keeps the user's
+words out of the log if the server writes them to its error output, and ends the server even if the
+assistant is killed.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 LONGEST_MESSAGE = 1 << 20
 """Maximum number of bytes of a message. A server that sends a longer one is ended."""
 MOST_RUBBISH = 100
-"""Number of lines that are not messages after which a server is ended. A few are common: some
-programs print a greeting to their standard output."""
+"""Maximum number of lines that are not messages. A server that prints more is ended. A few are
+common: some programs print a greeting to their standard output."""
 STOP_S = 1.5
-"""Seconds that a server has for ending by itself after its input was closed."""
+"""Seconds that a server has to end by itself after its input was closed."""
 LOGGED_LINES = 20
 LONGEST_LOGGED = 300
 INHERITED = (
@@ -60,17 +60,17 @@ class ChildProcess:
         self._lifeline: int | None = None
         self._quiet = False
         self.complaint = ""
-        """The last line of its error output before `keep_quiet`."""
+        """The last line of its error output that was logged."""
         self.ended = asyncio.Event()
-        """Set when the server has ended, or has sent something that can't be understood."""
+        """Set when the server has ended, or its output is no longer read because it is invalid."""
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
     def keep_quiet(self) -> None:
-        """Log nothing more of the server's error output. Called before the first words of the user
-        are passed on, because servers like to log their arguments."""
+        """Stop logging the server's error output. Called before the user's first words are passed
+        on, because servers often log their arguments."""
         self._quiet = True
 
     @asynccontextmanager

@@ -1,6 +1,6 @@
 """The connection to one tool server: starts it, keeps the list of its tools, and calls them.
 
-Nothing that a server does wrong reaches the rest of the program, except as a ToolError.
+A server's faults reach the rest of the program only as a ToolError.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_S = 30.0
-"""Seconds that a server has for starting. This is long because some servers first download parts of
-themselves."""
+"""Seconds that a server has to start. The time is long because some servers first download parts
+of themselves."""
 LIST_S = 10.0
 RELIST_S = 5.0
 """Minimum number of seconds between two readings of the list, however often a server reports
 changes."""
 RESTART_S = 60.0
-"""Seconds after which a program that has ended is started again (once only), or another attempt is
-made to connect to a server at an address."""
+"""Seconds until a program that has ended is started again (once only), or until the next attempt to
+connect to a server at an address."""
 RECONNECT_S = 5.0
-"""Minimum number of seconds between such attempts if a tool is to be called."""
+"""Minimum number of seconds between two attempts to connect, if a tool is to be called."""
 MOST_LATE = 2
 """Number of calls in a row without an answer after which a server counts as hanging, and is
 ended."""
@@ -133,7 +133,7 @@ class Connection:
         was_ready = self.state is ServerState.READY
         self.state = ServerState.DOWN
         if self._settings.url is None or not was_ready:
-            self._update(())  # a server that was only restarted still offers them
+            self._update(())  # otherwise it may only be restarting, with the same tools
         if not was_ready:
             self.settled.set()
         if str(self.problem) != str(before):
@@ -143,9 +143,10 @@ class Connection:
         """Call a tool.
 
         Raises:
-            ToolServerDown: the tool was not called. The server doesn't run or answer, or no longer
-                offers the tool as it was.
-            ToolLate: it did not answer in time. Whether the tool has done anything is unknown.
+            ToolServerDown: the tool was not called, because the server isn't running or answering,
+                or the tool is gone or has changed.
+            ToolLate: the server did not answer in time. Whether the tool has done anything is
+                unknown.
             ToolOutcomeUnknown: the connection was lost after the call was sent, or the answer can't
                 be understood.
         """
@@ -179,8 +180,8 @@ class Connection:
         return self._has_ended() or self.state is not ServerState.READY
 
     async def _is_there(self) -> bool:
-        """Ask a server at an address for its tools. If it was restarted, it may have other tools,
-        or may not know this connection.
+        """Ask a server at an address for its tools, and return whether it answered. If it was
+        restarted, it may have other tools, or may not know this connection.
 
         Raises:
             ToolServerDown: it doesn't answer, but may still answer other calls.
@@ -248,7 +249,7 @@ class Connection:
                 raise ToolLate(f"The tool server {self.name} did not start in time.") from error
             except ToolError:
                 raise
-            except Exception as error:  # the library raises groups of its own errors and others
+            except Exception as error:  # the library raises groups of its own and other errors
                 raise self._not_connected() from error
             self._client = client
             try:
@@ -316,8 +317,8 @@ class Connection:
             self._relist.set()
 
     async def _listen(self, client: "Client") -> None:
-        """Ask a server of a newer protocol to report changes of its tools. Older ones report them
-        unasked."""
+        """Ask a server with a newer protocol to report changes to its tools. Older servers report
+        changes unasked."""
         capabilities = client.server_capabilities.tools
         if capabilities is None or not capabilities.list_changed:
             return

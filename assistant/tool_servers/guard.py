@@ -2,12 +2,12 @@
 
     python -I -S guard.py LIFELINE COMMAND [ARGUMENT…]
 
-starts the command with this process's input and output. LIFELINE is the number of a descriptor from
-which nothing is ever read: it closes when the assistant's process ends, even if that process was
+starts the command with this process's input and output. LIFELINE is the number of a descriptor on
+which nothing ever arrives: it closes when the assistant's process ends, even if that process was
 killed. Most servers then end by themselves, because their input closes, too. Servers that don't,
 and all processes that they have started, are killed.
 
-Uses only the standard library, and imports nothing of this project, because one such process runs
+Uses only the standard library, and imports nothing from this project, because one such process runs
 for each server.
 """
 
@@ -19,7 +19,7 @@ import threading
 import time
 
 GRACE_S = 1.0
-"""Seconds that the server has for ending by itself."""
+"""Seconds that the server has to end by itself."""
 
 
 def _follow(lifeline: int) -> None:

@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 
 CONNECT_S = 10.0
 READ_S = 600.0
-"""Seconds between two parts of an answer. It is longer than any tool may take; the calls themselves
-have deadlines of their own."""
+"""Maximum number of seconds between two parts of an answer. No tool may take longer. Each call has
+a deadline of its own."""
 EVENTS = "text/event-stream"
-"""The type of answers that are streams. The library limits the length of their messages."""
+"""Content type of answers that are streams. The library limits the length of their messages."""
 
 
 class LocalServer:
@@ -42,8 +42,8 @@ class LocalServer:
     async def streams(self) -> AsyncGenerator["TransportStreams"]:
         """Yield the streams of messages to and from the server.
 
-        Proxies from the environment are not used, and redirects to other machines are not followed:
-        what is said stays here.
+        Proxies from the environment are not used, and redirects are not followed, so that the
+        user's words stay on this machine.
         """
         limits = httpx2.Timeout(CONNECT_S, read=READ_S)
         plain = {"Accept-Encoding": "identity"}  # so that the limit on lengths holds
@@ -71,7 +71,7 @@ class _Transport(httpx2.AsyncHTTPTransport):
     limits the length of answers that are not streams.
 
     Args:
-        fail: called with a description of what is wrong with an answer.
+        fail: called with the fault of an answer, e.g. "compressed".
     """
 
     def __init__(self, fail: Callable[[str], object]) -> None:

@@ -15,7 +15,7 @@ MOST_PARAMETERS = 12
 """Maximum number of parameters of a tool. Tools that require more can't be used by voice."""
 MOST_CHOICES = 20
 DEEPEST = 4
-"""Maximum depth to which a schema is read. This ends schemas that refer to themselves."""
+"""Maximum depth to which a schema is read. A schema may refer to itself."""
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 240
 """Maximum number of characters of a description. The rest is cut off."""
@@ -47,7 +47,7 @@ class Limits:
     """What a schema demands of a text or a number, besides its type.
 
     Attributes:
-        shortest, longest: numbers of characters of a text.
+        shortest, longest: minimum and maximum number of characters of a text.
         pattern: must be found in a text. None if any text will do, or if the pattern is not safe to
             use.
         least, most: a number's limits.

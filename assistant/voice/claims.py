@@ -1,9 +1,9 @@
 """Stops an answer before the language model claims an act that only a skill could have done.
 
 The language model sometimes says "I've set a timer" or "I'll remind you", although it can do
-nothing but talk. What skills really do is said by their own replies. So every such claim of the
-model is false, and is neither spoken nor shown nor stored. The same goes for an answer that begins
-by reading out a line of the prompt.
+nothing but talk. Skills say in their own replies what they have done. So every such claim of the
+model is false, and is not spoken, shown or stored. The same goes for an answer that begins by
+reading out a line of the prompt.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ class Threshold(NamedTuple):
 
 
 THRESHOLDS = (Threshold(0.15, 0.01, 0.02), Threshold(0.05, 0.04, 0.5), Threshold(0.0, 0.6, 0.97))
-"""After a request that no skill has taken, hardly anything but a refusal or a question is true, so
+"""After a request that no skill has taken, little except a refusal or a question can be true, so
 the thresholds are low. In ordinary talk they are high, because sentences about what others have
-done ("She sent you a message.") resemble claims. `scripts/eval_claims.py --calibrate` shows what
-other values would do."""
+done ("She sent you a message.") resemble claims. `scripts/eval_claims.py --calibrate` shows the
+effect of other values."""
 LIKELY_REQUEST = 0.15
 """Minimum probability of a request at which "Sure!" counts as a promise."""
 LONGEST = 40
@@ -66,7 +66,7 @@ NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do
 impossible or the request was merely not recognised."""
 NOT_ANSWERED = "I don't know."
 """Said in place of an answer that begins with a bracket: very small models read out the bracketed
-lines of their prompt, above all the one that says that something can't be known."""
+lines of their prompt, above all the line for questions that can't be answered."""
 ENDINGS = (".", "!", "?", ":")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
@@ -115,11 +115,11 @@ class ClaimDetector:
 
     async def request(self, text: str, classified: ClassifiedText | None = None) -> float:
         """Return the probability that the user's words ask for an act. Words that a skill has
-        handled don't get here, so it is usually low, but for ordinary talk it is much lower
-        still.
+        handled don't get here, so the probability is usually low. For ordinary talk, it is much
+        lower still.
 
         Args:
-            classified: what the classifier has already made of the words, if it was asked.
+            classified: the classifier's result for the words, if it was asked already.
         """
         if classified is not None:
             found = classified.probabilities
@@ -157,9 +157,9 @@ class CheckedText:
 
 
 class AnswerCheck:
-    """Checks one answer while it is being written, clause by clause. Text is held until its clause
-    has been judged, together with what precedes it in its sentence. This doesn't delay speech,
-    which waits for the end of a clause anyway.
+    """Checks one answer while it is being written, clause by clause. A clause's text is held until
+    the clause has been judged, together with the beginning of its sentence. This doesn't delay
+    speech, which waits for the end of a clause anyway.
 
     If the user has probably asked for an act, an answer's first words of consent ("Sure!") also
     wait for the next clause, because by themselves they are a promise.
@@ -169,7 +169,7 @@ class AnswerCheck:
         asked: the user's words.
         pending: the probability that an earlier turn asked for an act, if the assistant replied
             with a question.
-        classified: what the classifier has already made of the user's words, if it was asked.
+        classified: the classifier's result for the user's words, if it was asked already.
     """
 
     def __init__(

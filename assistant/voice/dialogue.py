@@ -75,7 +75,7 @@ class Dialogue:
         self._muted = False
         self.aloud = False
         self.ringing = False
-        """Whether something rings, including the pauses between two rings or while the user
+        """Whether something rings, including pauses between two rings and while the user
         speaks."""
         self.user_speaks = False
         self.speech_began = float("-inf")
@@ -143,7 +143,7 @@ class Dialogue:
         return unsaved
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """Remove items that were deleted from disk from the model's cache, too."""
+        """Remove items from the model's cache, too, after their deletion from disk."""
         del clean
         self.last_said.purged()
         self._memory.purged(items.exchanges)
@@ -151,7 +151,7 @@ class Dialogue:
         self.refresh()
 
     def record(self, *, off: bool) -> None:
-        """Go off the record, so that nothing is stored. Or go back on the record, and discard what
+        """Go off the record, so that nothing is stored, or go back on the record, and discard what
         was said in between."""
         if off:
             self._memory.go_off_record()
@@ -188,8 +188,8 @@ class Dialogue:
         return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> SpeculativeAnswer | None:
-        """Return the answer that is being played or ended at most `ECHO_TAIL_S` seconds ago, if
-        any."""
+        """Return the answer that is being played, or whose playback ended at most `ECHO_TAIL_S`
+        seconds ago, if any."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 

@@ -144,8 +144,8 @@ class DialogueSkill:
         )
 
     def _wake_from(self, sleep: int) -> None:
-        """End a sleep, unless it has ended already. This is shown but not said aloud, since silence
-        may be what the user wanted."""
+        """End a sleep, unless it has ended already. This is shown but not said aloud, since the
+        user may have wanted silence."""
         if self._dialogue.asleep and self._dialogue.attention.sleeps == sleep:
             self._dialogue.wake()
             self._dialogue.emit(Notice(LISTENING_AGAIN))

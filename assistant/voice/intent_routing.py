@@ -20,7 +20,7 @@ from assistant.voice.ringing import Ringing
 from assistant.voice.speculation import SpeculativeAnswer
 
 UNREPEATED = frozenset({CommandKind.REPEAT, CommandKind.WAKE})
-"""Commands whose reply ("Yes?") is never what "say that again" refers to."""
+"""Commands whose reply ("Yes?") is skipped by "say that again"."""
 TELLING = DialogueSkill.kinds | {CommandKind.KNOW, CommandKind.WHY, CommandKind.WHEN_TOLD}
 """Commands whose reply quotes nothing that is hidden."""
 SILENCING = frozenset({CommandKind.STOP, CommandKind.SNOOZE})
@@ -35,7 +35,7 @@ class RouteIntents(FrameProcessor):
 
     Args:
         recogniser: recognises commands to the assistant itself.
-        skills: carry out commands, besides those about the dialogue.
+        skills: carry out commands other than those about the dialogue.
         ringing: ends when the user says anything that is a command or a turn.
         find_tool: returns the intent of an utterance that isn't a command, but may ask for a tool
             of another program. None if there are no such tools.
@@ -61,7 +61,7 @@ class RouteIntents(FrameProcessor):
         """The last request for a tool, and the task that carries it out. Choosing the tool and
         waiting for its answer takes seconds."""
         self._acting = asyncio.Lock()
-        """Held while a command is carried out or a question's answer is taken, so that "undo" never
+        """Held while a command or an answer to a question is processed, so that "undo" never
         overtakes the command that it should undo."""
 
     async def cleanup(self) -> None:
@@ -121,7 +121,7 @@ class RouteIntents(FrameProcessor):
                 self._tool_request = answer, obeying
 
     async def _sort_unaddressed(self, frame: AnswerRequestFrame) -> None:
-        """Ignore words that are not addressed to the assistant, unless they silence what rings:
+        """Ignore words that are not addressed to the assistant, unless they are to stop a bell:
         nobody should have to wake a sleeping assistant first."""
         text, intent = frame.answer.user_text, None
         if self._dialogue.ringing:
@@ -133,8 +133,8 @@ class RouteIntents(FrameProcessor):
             self._later(frame.answer, self._ignore)
 
     async def _intent(self, answer: SpeculativeAnswer, text: str) -> Intent | None:
-        """Return what the words ask of the assistant itself. The answer keeps what the classifier
-        makes of them."""
+        """Return the command to the assistant itself that the words contain, if any. Store the
+        classifier's result in `answer`."""
         if not text:  # the wake phrase by itself
             return Intent(Command(CommandKind.WAKE))
         undo = self._skills.misheard_undo(text)
@@ -228,7 +228,7 @@ class RouteIntents(FrameProcessor):
             await self._say(reply, text or frame.answer.user_text, intent.command.kind)
 
     def _drop_tool_request(self) -> bool:
-        """End the search for a tool, and the wait for its answer. Return whether there was one."""
+        """Cancel the request for a tool that is in progress. Return whether there was one."""
         if self._tool_request is None or not self._tool_request[0].confirmed:
             return False
         (_, obeying), self._tool_request = self._tool_request, None
@@ -239,7 +239,7 @@ class RouteIntents(FrameProcessor):
         self._skills.watch(event)
 
     async def _say(self, reply: Reply, heard: str, command: str = "") -> None:
-        """Show the words of the user that were obeyed, and say the reply to them."""
+        """Show that the user's words were a command, and say the reply."""
         if command == CommandKind.STOP:
             self._ringing.silence()
         else:

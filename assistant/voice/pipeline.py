@@ -54,7 +54,7 @@ class Speech:
     the voice stays as the settings say, and nothing rings.
 
     Attributes:
-        classifier: judges what is asked of the assistant, and what answers claim.
+        classifier: recognises requests to the assistant, and claims in its answers.
         control: the volume and the speed of the voice, which a skill changes.
         ringer: rings for what is due.
         find_tool: as in `RouteIntents`.

@@ -23,15 +23,14 @@ logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.3
 """Seconds after the deadline at which a hanging recall is abandoned. Normally, a search ends by the
-deadline, if necessary with the results of a word search, and what it found is judged soon after."""
+deadline, if necessary with the results of a word search, and its results are judged soon after."""
 
 
 class Recaller(Protocol):
     """Finds the memories relevant to a turn."""
 
     def ahead(self, words: str) -> None:
-        """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
-        once."""
+        """Prepare a recall for `words`, which the user has said so far. Returns at once."""
 
     async def recall(
         self, query: str, deadline_s: float, *, about_user: bool = False
@@ -93,7 +92,7 @@ class Recall(FrameProcessor):
         except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
         answer.memories = found.memories
-        if about_user and found.missed:  # it may have been told
+        if about_user and found.missed:  # the user may have told it
             answer.not_known = NotKnown("", about_user=True)
         answer.when_confirmed(partial(self._report, found))
 

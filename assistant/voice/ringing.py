@@ -31,11 +31,12 @@ pipeline failed."""
 
 
 class Ringing(FrameProcessor):
-    """Rings for one thing after the other. Use it only on the event loop.
+    """Rings for one thing at a time. Use it only on the event loop.
 
     The bell and the words are one remark. So they are lowered and interrupted like any answer, and
-    an echo of them is recognised. After an interruption, they sound again after the user's words,
-    unless these were a command or a turn, because then the user has noticed the bell.
+    an echo of them is recognised. After an interruption, they sound again once the user has
+    finished. If the user gave a command or began a turn, they don't, because the user has noticed
+    the bell.
 
     Args:
         speaks: whether answers are spoken. If not, the bell sounds only once.
@@ -54,7 +55,7 @@ class Ringing(FrameProcessor):
         self._began = float("-inf")
         """The `time.monotonic()` at which the bell first sounded."""
         self._remark: SpeculativeAnswer | None = None
-        """What is on its way to the loudspeaker, or being played."""
+        """The remark that is on its way to the loudspeaker, or being played."""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -64,13 +65,13 @@ class Ringing(FrameProcessor):
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
         """Sound the bell and say `words()` once nobody speaks and no answer plays. Return the
-        number of calls of `words` up to the last one whose text was heard; 0 if none was. A text
-        was heard if part of it was played, or if the user silenced the bell.
+        number of calls of `words` up to the last one whose text was at least partly played. If
+        there is none, return 1 if the user silenced the bell, otherwise 0.
 
         Args:
-            words: called each time right before it is said. None means that it is no longer wanted.
-            insistent: whether to repeat it every few seconds until it is silenced, or a minute has
-                passed.
+            words: called each time right before its text is said. None stops the ringing.
+            insistent: whether to repeat the bell and the words every few seconds, until they are
+                silenced or a minute has passed.
         """
         async with self._one_at_a_time:
             self._over.clear()
@@ -140,8 +141,8 @@ class Ringing(FrameProcessor):
         return playing is not None and playing is self._remark
 
     async def _wait_for_quiet(self) -> bool:
-        """Wait until no turn is being answered and nobody speaks, but not for too long: then cut
-        the answer off. Return whether the user is still speaking."""
+        """Wait until no turn is being answered and nobody speaks. If that takes too long, cut the
+        answer off. Return whether the user is still speaking."""
         dialogue, since = self._dialogue, time.monotonic()
         while self._goes_on:
             if not self._works.is_set():
@@ -188,7 +189,7 @@ class Ringing(FrameProcessor):
         self._drop()
 
     def _drop(self) -> None:
-        """Stop what is on its way to the loudspeaker, or being played."""
+        """Stop the remark that is on its way to the loudspeaker, or being played."""
         sounds, remark, self._remark = self._sounds, self._remark, None
         if remark is not None:
             remark.close()

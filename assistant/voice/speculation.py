@@ -37,19 +37,19 @@ class SpeculativeAnswer:
     rings: bool = False
     """Whether a bell sounds before the words."""
     over_user: bool = False
-    """Whether it is said although the user is speaking. The words of an utterance that began before
-    it don't stop it."""
+    """Whether the answer is said although the user is speaking. An utterance that began before the
+    answer doesn't stop it."""
     own_voice: float = 0.0
     """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
     classified: ClassifiedText | None = None
-    """What the classifier makes of the user's words; None if it wasn't asked or didn't answer."""
+    """The classifier's result for the user's words; None if it wasn't asked or didn't answer."""
     not_known: NotKnown | None = None
     """Set if the words ask for something that the assistant can't know by itself."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""
     hides: int = 0
-    """As in `LastSaid`, when the prompt was built."""
+    """The value of `LastSaid.hides` when the prompt was built."""
     text: str = ""
     """The text of the answer that has been written so far."""
     heard: str = ""
@@ -65,8 +65,8 @@ class SpeculativeAnswer:
     """Whether the answer was passed on to the language model. If so, withdrawing the answer must
     interrupt the model."""
     closed: bool = False
-    """Whether the turn has ended. If so, audio of the answer that is still in the pipeline must not
-    be played."""
+    """Whether the answer was cut off. If so, its audio that is still in the pipeline must not be
+    played."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the answer was played to the end or cut off."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)

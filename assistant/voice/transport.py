@@ -114,7 +114,7 @@ class LoudspeakerOutput(FrameProcessor):
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
-        """Number of samples given to the loudspeaker since it was opened, without those dropped."""
+        """Number of samples given to the loudspeaker since it was opened, minus those dropped."""
         self._due: deque[TimedWord] = deque()
         """The answer's words that have not been heard yet. Their `end_sample` counts from the
         opening of the loudspeaker."""
@@ -174,7 +174,7 @@ class LoudspeakerOutput(FrameProcessor):
             self._note_heard()
 
     async def _sound(self, answer: SpeculativeAnswer, samples: Samples) -> bool:
-        """Play samples of an answer. Return False if the answer was cut off meanwhile."""
+        """Play samples of an answer. Return False if the answer is cut off before the end."""
         if len(samples):
             self._dialogue.sounding(answer)
         step = int(self._sample_rate * PLAY_BLOCK_S)

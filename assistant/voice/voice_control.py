@@ -7,8 +7,8 @@ import numpy as np
 from models.interfaces import Samples
 
 QUIETEST_DB, LOUDEST_DB = -24.0, 8.0
-"""Limits of the volume. At the lower one, the voice can just be understood in a quiet room. Beyond
-the upper one, limiting its peaks would distort it."""
+"""Limits of the volume. At the lower one, the voice can just be understood in a quiet room. Above
+the upper one, the limiter would distort the voice."""
 SLOWEST, FASTEST = 0.5, 2.0
 """Limits of the speed, as for the setting `tts.speed`."""
 KNEE = 0.4

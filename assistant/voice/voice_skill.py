@@ -15,13 +15,13 @@ from assistant.voice.voice_control import FASTEST, LOUDEST_DB, QUIETEST_DB, SLOW
 STEP_DB = 4.0
 """A step of the volume in dB, large enough for anybody to notice."""
 STEP_SPEED = 1.15
-"""The factor of a step of the speed."""
+"""Factor by which a step changes the speed."""
 LITTLE, LOT = 0.75, 2.5
 """Numbers of steps for "a little" and "a lot"."""
 LIMIT = 1000.0
 """A number of steps that reaches the limit in any case."""
 ALIKE = 0.01
-"""Volumes (in dB) and speeds that differ by less are the same."""
+"""Volumes (in dB) and speeds that differ by less count as the same."""
 AGAIN = "All right, my voice is as it was."
 
 _AMOUNTS = (
@@ -53,7 +53,7 @@ class Amount:
 
 
 def amount(when: str | None) -> Amount:
-    """Read "a little", "to 50 percent", "by 20%", "as loud as you can". What can't be read counts
+    """Read "a little", "to 50 percent", "by 20%", "as loud as you can". Any other words count
     as one step.
 
     >>> amount("by twenty percent"), amount("a lot").steps
@@ -75,9 +75,10 @@ def amount(when: str | None) -> Amount:
 class VoiceSkill:
     """Changes the voice, and keeps the change for later sessions.
 
-    It is kept in the user's state, not in the settings file: that file is the user's own, and
-    the environment may override it. The key `volume_db` of the entry is the volume, and `speed` a
-    factor on the speed in the settings, so that the setting keeps its effect.
+    The change is kept in the user's state, not in the settings file: that file is the user's own,
+    and the environment may override it. The entry contains the volume as `volume_db`. Its `speed`
+    is a factor by which the speed in the settings is multiplied, so that the setting keeps its
+    effect.
 
     Args:
         usual_speed: the setting `tts.speed`.
@@ -93,7 +94,7 @@ class VoiceSkill:
         self._usual_speed = usual_speed
 
     def load(self) -> None:
-        """Set the voice to what was chosen in earlier sessions. Blocking.
+        """Restore the volume and the speed chosen in earlier sessions. Blocking.
 
         Raises:
             StoreError: the state can't be read.

@@ -1,8 +1,8 @@
 """The interface of the sources of models, and the download of a model's files into a folder.
 
 A file that is being downloaded already has its final name. It contains the first bytes of the
-complete file. All sources have exactly the same files, so a source can resume a download from
-another source. A file is accepted if its size and SHA-256 match the catalogue.
+complete file. All sources have exactly the same files, so one source can resume a download that
+another one began. A file is accepted if its size and SHA-256 match the catalogue.
 """
 
 import hashlib

@@ -49,8 +49,8 @@ class Graph:
     Args:
         reach: the largest activation of each input channel, by the name of the weight matrix. If it
             is given, the graph is quantised.
-        beside: the graph's file will be saved next to the published weights, and will refer to
-            their word embeddings. Otherwise it contains a copy of the embeddings.
+        beside: whether the graph's file will be saved next to the published weights and refer to
+            their word embeddings. If not, it contains a copy of the embeddings.
 
     Attributes:
         inputs: name of the tensor that each weight matrix is applied to, by the matrix's name.

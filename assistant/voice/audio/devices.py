@@ -78,7 +78,7 @@ class Stream(ABC):
         return now - self._sign_of_life > LOST_AFTER_S
 
     def start(self) -> None:
-        """Find the device anew and open it. Blocks; call this on PortAudio's thread."""
+        """Find the device again and open it. Blocks; call this on PortAudio's thread."""
         device = choose_device(list_devices(), self.kind, self._wanted)
         self._ended = False
         opened = self._open(device)
@@ -315,11 +315,11 @@ class SoundDevices:
         self._watch: asyncio.Task[None] | None = None
 
     def microphone(self, wanted: str | None = None) -> SoundDeviceMicrophone:
-        """Create a microphone by its number or part of its name; None is the system's default."""
+        """Create the microphone with the number or part of a name `wanted`, or the default one."""
         return SoundDeviceMicrophone(self, wanted)
 
     def loudspeaker(self, wanted: str | None = None) -> SoundDeviceLoudspeaker:
-        """Create a loudspeaker by its number or part of its name; None is the system's default."""
+        """Create the loudspeaker with the number or part of a name `wanted`, or the default one."""
         return SoundDeviceLoudspeaker(self, wanted)
 
     def holds(self, stream: Stream) -> bool:

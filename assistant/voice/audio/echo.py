@@ -266,8 +266,8 @@ class WebRtcCanceller:
 
 
 LIKENESS_SPAN = 2 * MIC_RATE
-"""Number of samples compared at once. Over so short a time, the delay between the devices hardly
-changes."""
+"""Number of samples compared at once. The delay between the devices hardly changes in so short a
+time."""
 LIKENESS_LONGEST = 6 * MIC_RATE
 """Maximum number of samples that are compared."""
 LONGEST_DELAY = MIC_RATE // 2

@@ -229,8 +229,8 @@ class NullLoudspeaker:
 
 
 class WavLoudspeaker(NullLoudspeaker):
-    """Writes to a WAV file what a device would have played, including gain, interruptions and
-    silences.
+    """Writes the sound that a device would have played, including gain, interruptions and silences,
+    to a WAV file.
 
     The complete file appears when the loudspeaker is closed or its task is cancelled.
     """

@@ -239,8 +239,8 @@ def _is_unspoken(character: str) -> bool:
 
 
 def _punctuated(words: tuple[str, ...], written: str, ending: Pause) -> tuple[str, ...]:
-    """Add the written word's final punctuation mark to the last spoken word, so that the voice
-    falls there."""
+    """Add the written word's final punctuation mark to the last spoken word, for the voice's
+    intonation."""
     bare = _LINK_TARGET.sub("", written).rstrip(_CLOSERS)
     last = words[-1].rstrip(MARKS + _CLAUSE_MARKS)
     if ending is Pause.NONE:

@@ -57,8 +57,8 @@ class AddresseeDetector:
 
     While the assistant is asleep, it reacts only to speech that begins with the wake phrase. While
     awake, it reacts to all speech. But if the settings contain a wake phrase, speech must begin
-    with the wake phrase or soon follow an answer. The default wake phrase is "hey" and the
-    assistant's name.
+    with the wake phrase, or come during or soon after an answer. The default wake phrase is "hey"
+    and the assistant's name.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -36,8 +36,8 @@ is an echo only if it was spoken just now. Otherwise nobody could say "stop" to 
 contains this word."""
 SOUNDS_ALIKE = 0.65
 """Minimum similarity, by letters, of an echo of several words and what was spoken just now. Short
-echoes are often misheard as other words ("of course" as "of commerce"). A comparison of words
-recognises half of them, and this comparison of letters three quarters. When people interrupt with
+echoes are often misheard as other words ("of course" as "of commerce"). Comparing words
+recognises half of the short echoes, comparing letters three quarters. When people interrupt with
 two words, one utterance in 20 is this similar by chance. Hardly any longer utterance is."""
 JUST_SPOKEN_WORDS = 5
 """An utterance may be an echo of this many words that were played before it began. They take one to
@@ -68,7 +68,7 @@ _MOST_BACKCHANNEL_WORDS = 4
 
 
 class BargeIn(FrameProcessor):
-    """Lowers or stops the assistant's voice, depending on what is said meanwhile."""
+    """Lowers or stops the assistant's voice, depending on what the user says."""
 
     def __init__(self, dialogue: Dialogue, *, duck: float, echoes: bool) -> None:
         super().__init__(name="barge-in")
@@ -158,7 +158,7 @@ class BargeIn(FrameProcessor):
         return None if addressed else "not addressed"
 
     def _was_talked_over(self) -> bool:
-        """Whether the assistant began to speak while the user was speaking, because what it says
+        """Whether the assistant began to speak while the user was speaking, because its remark
         could not wait any longer."""
         answer = self._dialogue.sounds_in_the_room()
         return answer is not None and answer.over_user and answer is not self._began_during
@@ -173,7 +173,7 @@ class BargeIn(FrameProcessor):
         return is_echo(text, answer.text, own_voice, " ".join(words))
 
     def _silences(self, text: str, answer: SpeculativeAnswer) -> bool:
-        """Whether these words surely tell what rings to stop. The tones of the bell make any voice
+        """Whether these words surely tell the bell to stop. The tones of the bell make any voice
         resemble what was played. The recogniser may find words in the bell's own echo, but not
         these."""
         command = recognise(text, self._dialogue.attention.names)
