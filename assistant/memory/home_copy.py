@@ -114,8 +114,8 @@ def _equal(db: sqlite3.Connection) -> bool:
 def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
     """Copy all memories; return how many have ids from another program or refer to such ids.
 
-    Those ids are copied unencrypted. Exporting the memories from an encrypted home and importing
-    them again replaces those ids with hashes.
+    Such ids are copied unencrypted. To replace them with hashes, export the memories from an
+    encrypted home and import them again.
     """
     readable = 0
     with (

@@ -35,7 +35,7 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
-"""Number of new memories above which they are merged into the matrix of the lexical index."""
+"""If there are more new memories than this, they are merged into the lexical index's matrix."""
 
 
 class IndexSync:
@@ -62,7 +62,7 @@ class IndexSync:
     ) -> None:
         self.store = WriteQueue(open_table, close_table, tell, try_later)
         self.index: UserIndex | None = None
-        """None until the store has been read. Any thread may read it."""
+        """None until the store has been read. Any thread may read this attribute."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)
         self.stronger = StrongVectors(encoder, self.store, lambda: self.index, writing, tell)
         self._user_id = user_id
@@ -91,8 +91,8 @@ class IndexSync:
         return self.store.table, self.index
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
-        """Index the new ones among these memories, and queue them for the store; return whether any
-        were new. Without an index, `read` creates them from the transcript later."""
+        """Index new memories, and queue them for the store; return whether any were new. If there
+        is no index yet, do nothing: `read` will create them from the transcript."""
         memories = self.store.kept(memories)
         with self._taking_in:
             index = self.index
@@ -167,7 +167,7 @@ class IndexSync:
         self._take_up(index)
 
     def replace(self, broken: UserIndex) -> None:
-        """Replace a failing index by a new one read from the store. Doesn't raise."""
+        """Replace a failing index with a new one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
@@ -240,7 +240,7 @@ class IndexSync:
         return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Index the expansions derived from these exchanges; None: from all. Doesn't raise."""
+        """Index the expansions derived from these exchanges (default: all). Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 
@@ -389,7 +389,7 @@ class IndexSync:
         index.hide(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
-        """Report a new profile, which the model reads in a pause, and a new number of memories."""
+        """Emit an event if the profile or the number of memories has changed."""
         index, before = self.index, self._profile
         self._profile = index.profile if index is not None else ()
         if self._profile != before:

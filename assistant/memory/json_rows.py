@@ -20,8 +20,8 @@ WHY = ("event", "score", "parts", "words")
 
 
 def row(memory: Memory, **more: Any) -> Row:
-    """Return a memory as a row. `short` is a prefix of its id, which almost always identifies
-    it.
+    """Return a memory as a row. `short` is a shortened id, which almost always identifies the
+    memory.
     """
     return {**to_json(memory), "short": short(memory.id), **more}
 
@@ -45,7 +45,9 @@ def light_row(entry: MemoryEntry, text: str) -> Row:
 
 
 def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
-    """Return a search result as a row; as a light row if `entry` is given."""
+    """Return a search result as a row. If `entry` is given, return a light row with the fields in
+    `WHY` added.
+    """
     full = {
         "event": "found",
         "id": found.id,

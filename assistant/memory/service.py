@@ -83,7 +83,7 @@ class MemoryService:
     command without a session, the store is opened when it is first used. In both cases, deletions
     whose grace period is over are purged before any memory is read.
 
-    Never call a method marked as blocking on the event loop, or from two threads at a time.
+    Never call a blocking method on the event loop, or from two threads at a time.
     """
 
     def __init__(
@@ -171,8 +171,8 @@ class MemoryService:
         return self._admins[user]
 
     def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Carry out a request about the memories of the user that it names. Before that, purge
-        deletions of all users whose grace period is over.
+        """Carry out a request about one user's memories. Before that, purge all users' deletions
+        whose grace period is over.
 
         Raises:
             AssistantError: see `admin_requests.handle_request`; at once or while iterating.
@@ -218,7 +218,7 @@ class MemoryService:
         return self.session_forgetting
 
     def session_resolver(self) -> Resolver:
-        """Return the object that finds what the session's requests to forget refer to."""
+        """Return the resolver of the session's requests to forget."""
         return Resolver(self.transcript, self._memory_access(), self._lexicon())
 
     def forget_questions(self) -> None:
@@ -316,7 +316,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # the next start checks and rebuilds it
+            self._table.distrust()  # so that the next start checks it, and repairs it if damaged
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------

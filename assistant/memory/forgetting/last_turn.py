@@ -1,11 +1,11 @@
 """Finds what "that" refers to, in "forget that" and in "that's wrong".
 
-If the reply to a command has named memories since the last turn, "that" refers to those memories.
+If a reply to a command has named memories since the last turn, "that" refers to those memories.
 Otherwise, after a statement by the user, "that" refers to the statement. After a question, it
 refers to the sources of the answer (`attribution`), because the answer showed that the assistant
 still knows them. If the answer wasn't based on any memory or earlier turn (e.g. the model made it
-up, or said that it didn't know), "that" refers to the statement by the user that the question asked
-about, if there is one. "Forget that" also forgets the question.
+up, or said that it didn't know), "that" refers to the user's statement on the question's subject,
+if there is one. "Forget that" also forgets the question.
 
 All functions are pure.
 """

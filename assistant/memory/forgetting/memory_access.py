@@ -13,8 +13,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 
 FOUND = 20
-"""Number of memories similar to a topic that are examined, in addition to those that contain the
-topic's words.
+"""Number of similar memories to examine for a topic, besides those that contain the topic's
+words.
 """
 
 

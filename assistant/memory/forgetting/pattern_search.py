@@ -1,9 +1,9 @@
 """Searches data for thousands of secrets at once, to prove that they were deleted.
 
-The secrets are vectors, and texts in all forms in which they could be on a disk. Each form is
-identified by eight of its bytes. Data is read as 64-bit numbers at all eight byte offsets, and a
-bit table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter how many
-secrets there are.
+The secrets are vectors and texts. A text is searched for in every form that it may have on disk.
+Each form is identified by eight of its bytes. Data is read as 64-bit numbers at all eight byte
+offsets, and a bit table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter
+how many secrets there are.
 """
 
 import json
@@ -18,26 +18,26 @@ from numpy.typing import NDArray
 ANCHOR = 8
 """Number of bytes that identify a form. Shorter forms are searched for one by one."""
 SHORTEST_IN_BINARY = 6
-"""Minimum number of bytes of a form that is searched for in binary data. Shorter ones occur by
+"""Length in bytes of the shortest form that is searched for in binary data. Shorter forms occur by
 chance in megabytes of vectors.
 """
 SHORT_ONES = 64
 """Maximum number of forms shorter than `ANCHOR` that are searched for."""
 PIECE = 20
-"""Minimum number of characters of a part of a text that is searched for separately."""
+"""Length in characters of the shortest part of a text that is searched for by itself."""
 WORDS = 6
 """Number of words in each part of a long clause."""
 BLOB = 64
 """Number of bytes in a part of a vector. Three such parts and the whole vector are searched for."""
 FEWEST_DISTINCT = 8
-"""Minimum number of different bytes in a part of a vector that is searched for. Parts with fewer,
-e.g. only zeros, occur everywhere.
+"""A part of a vector is searched for only if it has at least this many different bytes. Parts with
+fewer, e.g. only zeros, occur everywhere.
 """
 HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Approximate number of positions in a form from which its eight identifying bytes are chosen."""
+"""Approximate number of positions in a form at which its eight identifying bytes may begin."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
@@ -58,9 +58,9 @@ class SearchPatterns:
     """The secrets to search for.
 
     `count` is the number of secrets that have at least one form to search for. `common` is the
-    number of texts that also occur in texts that are kept. `short` is the number of secrets that
-    have forms shorter than `ANCHOR` that are not searched for, because only the `SHORT_ONES`
-    longest of such forms are. The object contains user text, so it is never written to disk.
+    number of deleted texts that also occur in kept texts. Of the forms shorter than `ANCHOR`, only
+    the `SHORT_ONES` longest are searched for; `short` is the number of secrets with forms that are
+    left out. The object contains user text, so it is never written to disk.
     """
 
     count: int

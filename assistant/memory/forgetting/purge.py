@@ -57,12 +57,12 @@ def purge(
         StoreError: something could not be read or written. Call the function again later.
     """
     if memory is not None:
-        memory.written()  # pending writes would reach the table afterwards
+        memory.written()  # otherwise, pending writes would reach the table after the purge
     user, going = items.user, frozenset(items.exchanges)
     rows = in_order(table, user) if table is not None else []
     plan = cascade(transcript, user, {each.id: each for each in rows}, items.memories, going)
     deleted, changed = ([each.id for each in part] for part in (plan.deleted, plan.changed))
-    entries = state_rows.held(transcript, user, items.memories)  # these are in no table
+    entries = state_rows.held(transcript, user, items.memories)  # not in the table of memories
     every = {*deleted, *items.memories}
     patterns = patterns_of(transcript, user, going, table, every, changed)
     words = Redaction.of(transcript, user, going, every, patterns)

@@ -27,8 +27,8 @@ WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 class Redaction:
     """The items to remove from recordings.
 
-    `exchanges` and `memories` are ids. `turns` has the turn numbers of the exchanges, by the
-    conversation's id. The object contains user text, so it is never written to disk.
+    `exchanges` and `memories` are ids. `turns` maps each conversation's id to the turn numbers of
+    its exchanges. The object contains user text, so it is never written to disk.
     """
 
     user: str
@@ -178,7 +178,7 @@ def _answers(rows: Sequence[Row]) -> dict[Any, str]:
 
 
 def _without_memories(row: Row, gone: Collection[str]) -> Row:
-    """Return an event whose lists don't contain these memories."""
+    """Return the row, with these memories removed from the lists of its event."""
     event = row["event"]
     kept = {
         name: [each for each in event[name] if _id_of(each) not in gone]
@@ -189,7 +189,7 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
 
 
 def _id_of(each: Any) -> Any:
-    """Return the id of a memory, or of a list that begins with one."""
+    """Return the id of a memory, given as an object or as a list that begins with the id."""
     if isinstance(each, dict):
         return each.get("id")
     return each[0] if isinstance(each, list) and each else None

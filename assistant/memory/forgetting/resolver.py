@@ -1,7 +1,4 @@
-"""Determines what a request to forget means, and what it would delete or change.
-
-All callers use this module.
-"""
+"""Determines what a request to forget means, and what it would delete or change."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -37,11 +34,11 @@ class ForgetRequest:
     """A request to forget. Exactly one field is set, except that `sources` is used together with
     `ids`, and `named` with `that`.
 
-    `that` selects the things that the assistant has `named` since the last turn, if any; otherwise
-    what was just said, or what the last answer was based on. `last` selects the last exchange, and
-    `conversation` all exchanges of the running conversation. `ids` select memories, and `sources`
-    adds the exchanges that the derived memories among them are based on. `about` is a topic, and
-    `period` a stretch of time.
+    `that` selects the things `named` by the assistant since the last turn. If there are none, it
+    selects the user's last statement or, after a question, the sources of the answer. `last`
+    selects the last exchange, and `conversation` all exchanges of the running conversation. `ids`
+    selects memories; with `sources`, the exchanges that derived memories are based on are selected,
+    too. `about` is a topic, and `period` a stretch of time.
     """
 
     that: bool = False
@@ -73,9 +70,7 @@ class ForgetPreview:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the items that would be deleted, which shows whether the selection has
-        changed.
-        """
+        """A digest of the items to delete. It shows whether the selection has changed."""
         ids = (*sorted(self.plan.exchanges), "", *sorted(each.id for each in self.deleted))
         return hashlib.sha256(" ".join(ids).encode()).hexdigest()[:16]
 
@@ -101,7 +96,7 @@ class Resolver:
         self._memories = memories
         self._lexicon = lexicon
         self.explaining = AnswerExplainer(transcript, memories, lexicon)
-        """Explains answers, with the attribution that "forget that" uses."""
+        """Explains answers. It attributes them in the same way as "forget that"."""
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
         """Return the plan for a request.
@@ -245,7 +240,7 @@ class Resolver:
     def _said(
         self, live: Sequence[AnsweredTurn], ids: Collection[str] | None = None
     ) -> list[Exchange]:
-        """Return the running conversation's exchanges, and those with these ids in the transcript.
+        """Return the running conversation's exchanges, and the stored exchanges with these ids.
 
         If `ids` is None, all exchanges in the transcript that aren't hidden are returned.
         """

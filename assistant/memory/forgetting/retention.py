@@ -20,7 +20,7 @@ booted has been corrected.
 """
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
-"""Seconds until the next check whether all memories are in the store."""
+"""Seconds to wait before the next check if some memories are not in the store yet."""
 BREATH_S = 0.05
 """Seconds between two transactions."""
 

@@ -46,8 +46,8 @@ class ForgetPlan:
     on these exchanges, and of requested memories that are deleted without their exchanges. `items`
     are the things to forget as the user would count them, newest first and without repetitions.
     `count` is their number. If `everything` is set, `items` contains only the newest one.
-    `by_words_alone` means that memories were found only by the topic's words, because similar ones
-    could not be searched for. If several things could be meant, `alternatives` has a plan for each,
+    `by_words_alone` means that memories were found only by the topic's words, because a search by
+    meaning was not possible. If several things could be meant, `alternatives` has a plan for each,
     and the plan itself covers all of them.
     """
 
@@ -241,7 +241,7 @@ def planned(
 def _corrected(
     added: Iterable[Memory], selected: Collection[str], going: set[str]
 ) -> list[ToldItem]:
-    """Return those of the added memories that the user would count as further items.
+    """Return the added memories that the user would count as further items.
 
     Args:
         added: the memories that are deleted only because they were corrected or are corrections.
@@ -280,7 +280,7 @@ def _with_corrections(
 
 
 def _versions(ids: Collection[str], everything: Everything) -> set[str]:
-    """Return the ids of all memories that are linked to these by the user's corrections. The given
+    """Return the ids of all memories that the user's corrections link to the given ones. The given
     ids are included if their memories were corrected or are corrections."""
     pairs = [
         {memory.id, newer.id}

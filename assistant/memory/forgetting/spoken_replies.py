@@ -156,8 +156,8 @@ _TIME_WORDS = frozenset(
         "the these those this last yesterday today tonight since from between before on in"
     )
 )
-"""Words that may begin a phrase for a period. Only these are put into lower case, so that names
-keep their capitals."""
+"""Words, besides weekdays and months, that may begin a phrase for a period. Any other phrase is
+replaced with "that time"."""
 
 
 def _contents(plan: ForgetPlan, *, english: bool) -> str:

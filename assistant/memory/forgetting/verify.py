@@ -31,7 +31,7 @@ from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 
 READ_AT_ONCE = 1 << 20
-"""Number of bytes read at once, which take about 10 ms to search."""
+"""Number of bytes read at once. Searching them takes about 10 ms."""
 NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))

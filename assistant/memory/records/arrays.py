@@ -22,7 +22,7 @@ NONE = -1
 def places(rows: Rows, wanted: Rows) -> Places:
     """Return the positions of `wanted` in the ascending `rows`; `NONE` where a row is missing.
 
-    `wanted` may have any shape, which the result shares.
+    `wanted` may have any shape; the result has the same shape.
     """
     if not len(rows):
         return np.full_like(wanted, NONE)

@@ -18,7 +18,7 @@ FACT = "fact"
 SUMMARY = "summary"
 """Suffix of the ids of summaries. The number of the first turn follows it."""
 LEAST_PREFIX = 6
-"""Minimum number of characters of an id prefix that identifies a memory."""
+"""Minimum number of characters of an id prefix."""
 NAMED_AT_ONCE = 4
 """Maximum number of matching ids that a message lists."""
 
@@ -33,12 +33,12 @@ PART = re.compile(
 )
 """Matches derived ids: the id of an exchange or a conversation, followed by a suffix.
 
-The suffix consists of the speaker, or of the kind and a number.
+The suffix is the speaker or the kind. For wishes, facts and summaries, it includes a number.
 """
 
 
 def telling(exchange: str, speaker: str) -> str:
-    """Return the id of the memory of one speaker's turn in an exchange."""
+    """Return the id of the memory that quotes one speaker's turn in an exchange."""
     return f"{exchange}-{speaker}"
 
 
@@ -66,8 +66,8 @@ def repeated(memory: Memory) -> tuple[str, ...]:
 
 
 def merged_ids(memories: Iterable[Memory]) -> set[str]:
-    """Return the ids of turns that have no memory of their own, because they were merged into
-    another.
+    """Return the memory ids of turns that have no memory of their own, because another turn's
+    memory covers them.
     """
     return {telling(each, memory.speaker) for memory in memories for each in repeated(memory)}
 
@@ -86,7 +86,7 @@ def short(key: str, length: int = 8) -> str:
 
 
 def resolve_id(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:
-    """Return the only id that equals or begins with `named`, as a list.
+    """Return, as a list, the only id that equals `named`, begins with it or is shortened to it.
 
     Args:
         exchange: whether several ids may match if they belong to the same exchange.
@@ -140,9 +140,8 @@ def exchange_of(memory_id: str) -> tuple[str, int] | None:
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
-    """Replace those ids in a memory that this program didn't create.
-
-    This includes the ids of other memories and of exchanges.
+    """In a memory, replace every id that this program didn't create, including the ids of other
+    memories and of exchanges.
 
     Args:
         name: maps such an id to a new one that reveals nothing. Equal ids must get equal new ids.

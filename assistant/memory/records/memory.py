@@ -47,10 +47,10 @@ class MemoryState(StrEnum):
 class Memory:
     """One thing that the assistant remembers about one user.
 
-    The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes. `context`
-    helps to understand the text, e.g. its date in words or a description. It is searched but not
-    shown. `sources` are ids of the exchanges that the memory is based on. Times are in UTC.
-    `importance` and `confidence` are in [0, 1].
+    The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes. `context` is
+    additional text for the search, e.g. the date in words or a description; it is not shown.
+    `sources` are ids of the exchanges that the memory is based on. Times are in UTC. `importance`
+    and `confidence` are in [0, 1].
     """
 
     id: str

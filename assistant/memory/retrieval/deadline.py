@@ -21,15 +21,15 @@ class StepTimes(NamedTuple):
 
 NO_TIME = StepTimes()
 SHARES = StepTimes(0.1, 0.45, 0.45, 0.25)
-"""Initial estimate of each step's share of a search's time, measured among 100,000 memories."""
+"""Initial estimate of each step's share of a search's time, measured with 100,000 memories."""
 LAST = 8
 """Number of recent durations kept per step."""
 USUAL = 3 * LAST // 4 - 1
-"""Index of the duration that predicts the next one, among the recent durations sorted from the
-fastest. Slower searches are ignored, because they had to wait for the processor."""
+"""Index of the duration that is taken as the prediction, among the recent durations in ascending
+order. Longer ones are ignored, because those searches had to wait for the processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
 """Initial and largest number of searches that skip a slow step before the step is tried again. The
-number doubles each time the step turns out to be still too slow."""
+number doubles each time the step turns out to be still slow."""
 LEAST_S = 0.0005
 """Seconds of a deadline reserved for the work after a search."""
 MORE = 1.25
@@ -138,9 +138,9 @@ class SearchTimings:
         return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """Return the minimum number of seconds of the deadline to reserve, never more than what
-        `reserve` returns. This time is enough for a search by words and meaning with the short
-        ranking, or for a search by words with the full ranking."""
+        """Return the minimum number of seconds of the deadline to reserve, never more than
+        `reserve` returns. They are enough for a search by words and meaning with the short ranking,
+        or for a search by words with the full ranking."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))

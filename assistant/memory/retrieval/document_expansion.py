@@ -1,5 +1,5 @@
-"""Document expansion: descriptions and questions derived from what was said, whose vectors make a
-memory easier to find. They are computed while the assistant is idle.
+"""Document expansion: makes a memory easier to find by adding the vectors of a description and of
+questions derived from what was said. They are computed while the assistant is idle.
 
 The cosine of a memory is moved part of the way towards the cosines of these vectors. (Taking the
 highest of all cosines would favour memories that match general questions.) The texts are never
@@ -38,8 +38,8 @@ class ExpansionWeights:
     """Weights of the expansion's vectors in a memory's cosine: one for the description, one for the
     nearest question. A vector with weight 0 doesn't count.
 
-    The words of the expansion are not searched: this would help less reliably, and would push
-    correct results out of the top places.
+    The words of the expansion are not searched: searching them would help less reliably, and would
+    push correct results out of the top places.
     """
 
     describe_meaning: float = 0.0
@@ -60,10 +60,10 @@ class ExpansionWeights:
 class Expansion:
     """The texts derived from one exchange, with their vectors.
 
-    `of` is the `fingerprint` of the text that was expanded. `vectors` are the vector of the
-    description, if there is one, and then those of the questions; empty if unknown. `sources` are
-    the ids of the exchanges that the texts are based on. `key` identifies the inputs and the
-    method. `parts` lists what the model was asked for.
+    `of` is the `fingerprint` of the text that was expanded. `vectors` has the description's vector,
+    if there is a description, followed by the questions' vectors; it is empty if they are unknown.
+    `sources` are the ids of the exchanges that the texts are based on. `key` identifies the inputs
+    and the method. `parts` names the kinds of text that the model was asked for.
     """
 
     of: str
@@ -222,8 +222,8 @@ class DocumentExpansion:
         self._hidden.difference_update(found)
 
     def hide(self, exchanges: Collection[str]) -> None:
-        """Ignore exactly those expansions that are based on these exchanges. Exchanges given in an
-        earlier call are no longer hidden."""
+        """Ignore the expansions that are based on these exchanges. Exchanges given in an earlier
+        call are no longer hidden."""
         self._hidden_exchanges = frozenset(exchanges)
         self._find_hidden()
 
@@ -242,9 +242,9 @@ class DocumentExpansion:
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Return each row's own cosine, raised or lowered by its nearest description and nearest
-        question. A row without a vector of its own gets the best cosine of its expansion; NaN if it
-        has no expansion either."""
+        """Return each row's own cosine, raised or lowered by the cosines of its description and its
+        nearest question. A row without a vector of its own gets the best cosine of its expansion;
+        NaN if it has no expansion either."""
         if vector is None or not self._expanded or not self._enabled:
             return own
         pairs = [

@@ -168,7 +168,7 @@ class QueryEncoder:
         begun. The future raises ModelFailed if the encoder fails.
 
         Args:
-            draft: the words may still change before `settle` is called.
+            draft: whether the words may still change (until `settle` is called).
             at_once_s: encode on the caller's thread if each of the last few encodings took less
                 than this many seconds.
         """
@@ -208,8 +208,8 @@ class QueryEncoder:
         return max(0.0, statistics.median(took) - since)
 
     def under_way(self, text: str) -> "Future[Vector] | None":
-        """Return the running job that encodes this query ahead; None if there is none. A job that
-        has not begun or encodes another query is cancelled."""
+        """Return the job that encodes this query ahead, if it has begun; otherwise None. A job that
+        has not begun is cancelled."""
         if self._ahead is None:
             return None
         query, job = self._ahead

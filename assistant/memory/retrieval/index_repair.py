@@ -1,4 +1,4 @@
-"""Has a failing index rebuilt."""
+"""Requests a rebuild of a failing index."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from assistant.memory.retrieval.user_index import UserIndex
 
 
 class IndexRepair:
-    """Has an index rebuilt when a search in it fails. No further rebuild is started until a search
-    has succeeded, because the new index may fail in the same way."""
+    """Requests a rebuild of an index when a search in it fails. No further rebuild is requested
+    until a search has succeeded, because the new index may fail in the same way."""
 
     def __init__(self, mend: Callable[[UserIndex], object]) -> None:
         self._mend = mend

@@ -4,8 +4,8 @@ A row's score is called *evidence*. It is the row's BM25 score divided by the su
 query's words. (BM25 is Lucene's variant, whose term-frequency part is below 1.) So evidence is in
 [0, 1) for queries of any length. It is near 1 if a short text contains every word of the query, and
 small if the text contains only common words. A word that is in no memory has the highest idf in the
-sum. A query that consists mostly of such words is a paraphrase, for which this index should give
-low scores.
+sum. So a query that consists mostly of such words gets low scores. This is intended, because such a
+query is a paraphrase.
 
 Rows can't be appended to a matrix. So only older rows are in the matrix; the newest ones are in
 dictionaries, where the next query finds them. Both are scored with the document frequencies of all
@@ -42,7 +42,7 @@ class Evidences(NamedTuple):
 
 
 class LexicalIndex:
-    """A full-text index of texts and their contexts, which are two fields of the rows 0..n-1.
+    """A full-text index of the rows 0..n-1, each with two fields: a text and its context.
     Thread-safe.
 
     Queries may wait for a small change, but never for `merge` or a large `add`.
@@ -104,8 +104,8 @@ class LexicalIndex:
         self._merge([[], []])
 
     def purge(self) -> None:
-        """Delete the words of removed rows from the index, and empty the lexicon's cache. This is
-        repeated if rows were removed meanwhile."""
+        """Delete the words of removed rows from the index, and empty the lexicon's cache. Repeats
+        this if rows were removed meanwhile."""
         while True:
             self.merge()
             self.lexicon.clear()
@@ -212,7 +212,7 @@ class _Field:
         if not len(at):
             return
         found = segment.documents[at]
-        if len(found) == 1:  # this is usual: e.g. a memory was used
+        if len(found) == 1:  # the usual case, e.g. after a memory was used
             postings = np.flatnonzero(segment.rows == found[0])
         else:
             gone = np.zeros(beyond(segment.documents), np.bool_)

@@ -3,9 +3,9 @@ text to encode.
 
 Statements are in the first person. A question that names a speaker ("When did Maria join the
 choir?") is therefore rewritten in that speaker's voice ("When did I join the choir?"). Otherwise
-the name would dominate the question's vector, and a speaker's name occurs mostly in what other
-speakers say. For the same reason the name is not matched as a word. It only decides whose
-statements get a bonus.
+the name would dominate the question's vector, and a speaker's name occurs mostly in other speakers'
+statements. For the same reason the name is not matched as a word. It only decides whose statements
+get a bonus.
 """
 
 import re
@@ -56,7 +56,7 @@ class Question:
     words: str
     """The text for the lexical index, without speakers' names."""
     speaker: str | None
-    """The speaker whose statements the question asks for; None unless it is exactly one."""
+    """The speaker whose statements the question asks for; None unless there is exactly one."""
 
 
 def read_question(text: str, speakers: Iterable[str]) -> Question:
@@ -143,8 +143,9 @@ def follows_up(text: str, content: Collection[str]) -> bool:
     """Return whether a question can only be understood together with the previous exchange, e.g.
     "and when is it?".
 
-    English pronouns show this. In other languages, a question counts as a follow-up only if it has
-    hardly any content words.
+    A question with at most `BARE` content words is a follow-up. With up to `MOST_OF_ITS_OWN`, an
+    English question is one if it begins with "and" or the like, or if it contains a pronoun or the
+    like and no name.
 
     Args:
         content: the stems of `text` without stop words.

@@ -2,9 +2,9 @@
 speaking. If the question's own vector is late, the vector of an earlier draft is used. For a
 follow-up question, the vectors of the previous exchange are added.
 
-The weights were chosen on 112 follow-up questions (`scripts/eval_followup.py`). On these, recall@5
-was 0.38 with the question alone and 0.81 with the previous exchange. Questions that begin a new
-topic are not affected, since follow-ups are recognised by their words.
+The weights were chosen with 112 follow-up questions (`scripts/eval_followup.py`). For these,
+recall@5 was 0.38 with the question alone and 0.81 with the previous exchange. Questions that begin
+a new topic are not affected, since follow-ups are recognised by their words.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ ANSWERED_BEFORE = 0.3
 """Weight of the vector of the previous answer."""
 
 MOST_EXPECTED = 0.8
-"""Maximum share of the remaining time that the stronger encoder may be expected to take. If it is
-expected to take more, it is often late, and nothing is gained by waiting for it."""
+"""Recall waits for the stronger encoder only if it is expected to take at most this share of the
+remaining time. If it is expected to take more, it is often late, so waiting gains nothing."""
 
 HELD_S = 0.005
 """Seconds to block the event loop for a vector that is almost ready. Waiting asynchronously would
@@ -256,7 +256,7 @@ def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:
         wait: first wait until the job is done.
     """
     if wait:
-        futures.wait([vector])  # blocks this thread, not the one that recall needs
+        futures.wait([vector])  # blocks only the caller's thread, which recall doesn't need
     if not vector.done():
         vector.cancel()
         logger.warning("the query's vector came too late")

@@ -1,11 +1,11 @@
-"""Selects memories for a recap, which answers a question that asks what was said without naming a
-topic, such as "what did we talk about last week?". English only.
+"""Selects memories for a recap: the answer to a question such as "what did we talk about last
+week?", which asks what was said but names no topic. English only.
 
 A recap consists of summaries. If the question names a time, the recap has the summaries of that
-time and what the user said then. No other question gets summaries, because the exchanges that a
-summary covers answer it better. For example, "What have I told you about the house?" is answered
-from the exchanges about the house. As measured (`scripts/eval_summaries.py`), they say more about
-it in the same space than summaries, which are mostly about other things.
+time and what the user said then. Other questions get no summaries, because the summarised exchanges
+answer them better. For example, "What have I told you about the house?" is answered from the
+exchanges about the house. In the same space, these say more about the house than summaries, which
+are mostly about other things (measured with `scripts/eval_summaries.py`).
 """
 
 import re
@@ -26,7 +26,7 @@ from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.row_metadata import RowMetadata
 
 MOST = 200
-"""Maximum number of rows of the named time that are considered; the newest ones are taken."""
+"""Maximum number of rows to consider from the named time; the newest are taken."""
 SUMMARY = 1.0
 """Bonus of a summary in a recap."""
 NEAR = 0.5

@@ -1,4 +1,4 @@
-"""Ranks recalled memories anew by whether they answer the turn's question."""
+"""Reranks recalled memories by how likely they are to answer the turn's question."""
 
 import asyncio
 import logging
@@ -23,14 +23,15 @@ TIMEOUT_S = 0.15
 """Judging takes 20 to 60 ms, and longer on a busy machine."""
 ANSWERS = 0.1
 """Minimum probability of the likeliest memory. If it is less, nothing seems to answer the question,
-and no memory is worth its tokens. Because of this threshold, no memory was used for 2 of 160
-questions that a memory answers, and for 29 of 40 that none answers (docs/benchmarks.md)."""
+and no memory is worth its tokens. With this threshold, no memory was used for 2 of the 160
+questions that a memory answers, and for 29 of the 40 that no memory answers (docs/benchmarks.md).
+"""
 HELPS = 0.03
 """Minimum probability of the other memories, which may answer a part of the question. With a higher
-one, one question in ten lacks something that it needs."""
+minimum, one question in ten would lack a memory that it needs."""
 LIKELY = 0.3
-"""Minimum probability that a memory answers the question, for it to make others outdated or to be
-outdated itself."""
+"""A memory can make others outdated, or be outdated itself, only if it answers the question with at
+least this probability."""
 LONGEST = 180
 """Maximum number of characters that are judged together, unless a sentence is longer."""
 MOST_PIECES = 4
@@ -50,7 +51,7 @@ class Reranking:
 
     Args:
         reranker: None if there is no such model for the user's language.
-        timeout_s: seconds after which a turn goes on with memories that are not judged.
+        timeout_s: seconds after which a turn goes on with unjudged memories.
     """
 
     def __init__(self, reranker: Reranker | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
@@ -74,14 +75,14 @@ class Reranking:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def ranked(self, question: str, memories: Sequence[MemoryUsed]) -> tuple[MemoryUsed, ...]:
-        """Return the memories, those that answer the question first; the others are no longer
-        near. Memories that correct the conversation stay near in any case. An answer that a newer
-        one seems to make outdated stays near, too: the model mistakes what is added ("I can't eat
-        shellfish either") for a change.
+        """Return the memories, those that answer the question first. The others are no longer
+        `near`, except memories that correct the conversation. An answer stays near even if a newer
+        one seems to make it outdated, because the model mistakes additions ("I can't eat shellfish
+        either") for changes.
 
         Args:
-            memories: best first. If there are very many, the last ones are not judged, and stay
-                behind.
+            memories: best first. If there are more than `MOST`, the rest are not judged, and stay
+                last.
         """
         if not self._ready or self._reranker is None or not memories:
             return tuple(memories)
@@ -134,8 +135,8 @@ def _may_change(memory: MemoryUsed) -> bool:
 def _newer_answers(
     reranker: Reranker, question: str, answers: Sequence[MemoryUsed]
 ) -> dict[str, str]:
-    """Return, for each answer that a newer one seems to make outdated, the id of the newest such
-    one."""
+    """Return the ids of answers that newer answers seem to make outdated, each with the id of the
+    newest of these."""
     newer_by: dict[str, str] = {}
     by_time = sorted(answers, key=lambda each: each.said.timestamp() if each.said else 0.0)
     for older, newer in combinations(by_time, 2):

@@ -43,7 +43,7 @@ class RowMetadata:
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self._refreshed: dict[int, tuple[datetime, datetime]] = {}
-        """For each row that was said several times, when it was first and last said."""
+        """For each row whose memory was said several times, the first and the last time."""
         self.summaries: set[int] = set()
         self.profile_rows: set[int] = set()
         """Rows that belong to the user's profile."""
@@ -81,9 +81,9 @@ class RowMetadata:
             self.write(row, memory)
 
     def once(self, memories: Sequence[Memory]) -> list[int]:
-        """Return the positions of memories that are not in the index yet; of memories with the same
-        id, only the first. After a fault, the table may contain an id twice. A second row would
-        stay in the index when the memory is forgotten, because rows are found by id."""
+        """Return the positions of memories that are not in the index yet. If several have the same
+        id, return only the first: after a fault, the table may contain an id twice. A second row
+        would stay in the index when the memory is forgotten, because rows are found by id."""
         first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
         return sorted(at for key, at in first.items() if key not in self.row_of)
 
@@ -164,7 +164,8 @@ class RowMetadata:
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def with_versions(self, rows: set[int]) -> set[int]:
-        """Return the rows together with those that supersede them or that they supersede."""
+        """Return the rows, and all rows that directly or indirectly supersede them or are
+        superseded by them."""
         found, new = set(rows), set(rows)
         while new:
             ids = {self.ids[row] for row in new}

@@ -42,8 +42,8 @@ OUTLINED_AT_ONCE = 250
 ADDED_AT_ONCE = 32
 """Number of memories added while the lock is held; takes two milliseconds."""
 LONG = 2_000
-"""Number of unmerged memories in the lexical index above which they are merged. They are searched
-one by one, which is slow."""
+"""If the lexical index has more unmerged memories than this, they are merged, because they are
+searched one by one, which is slow."""
 BREATH_S = 0.0005
 
 
@@ -170,8 +170,8 @@ class UserIndex:
             self.dense.attach(dimensions)
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """Return the positions of those ids whose memory is in the index and still has the given
-        text."""
+        """Return the positions of the ids whose memories are in the index and still have the given
+        texts."""
         with self._lock:
             rows, said = self._columns.row_of, self._columns.texts
             known = [at for at, key in enumerate(ids) if key in rows]
@@ -250,7 +250,7 @@ class UserIndex:
         self._lexical.merge()
 
     def purge(self) -> None:
-        """Delete from RAM all words that only removed memories or their expansions contained."""
+        """Delete from RAM the words of removed memories and the expansions of hidden exchanges."""
         with self._lock:
             self._expansions.delete_hidden()
             self._columns.forget_speakers()
@@ -341,7 +341,7 @@ class UserIndex:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
     def recent(self, k: int, exclude: Collection[str], now: datetime) -> list[RecalledMemory]:
-        """Return the user's newest statements, newest first. Returns none if the index is locked.
+        """Return the user's newest statements, newest first; [] if the index is locked.
 
         Args:
             exclude: as in `search`.
@@ -393,8 +393,8 @@ class UserIndex:
 
 def _words_of(memory: Memory) -> tuple[str, str]:
     """Return a memory's text and context for the lexical index. Only the start of a long text is
-    used, because a pasted megabyte would slow down every recall. Both are empty for a summary: it
-    is not searched by words, and would make the words of its sources seem common."""
+    used, because a pasted megabyte would slow down every recall. Both are empty for a summary. It
+    isn't searched by words, because it would make the words of its sources seem common."""
     if memory.kind is MemoryKind.SUMMARY:
         return "", ""
     return memory.text[:LONGEST_DOCUMENT], memory.context

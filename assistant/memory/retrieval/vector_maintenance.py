@@ -58,7 +58,7 @@ class QuickVectors:
         self._done = done
 
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Encode memories; return False if some may be left that can be encoded. Doesn't raise.
+        """Encode memories; return False if there may be more to encode. Doesn't raise.
 
         Args:
             at_once: number of memories per write.
@@ -130,7 +130,8 @@ class StrongVectors:
 
     @property
     def serving(self) -> QueryEncoder | None:
-        """The stronger encoder if questions use it now, otherwise None. Any thread."""
+        """The stronger encoder if questions use it now, otherwise None. Any thread may read
+        this."""
         index, encoder = self._index(), self._encoder
         ready = encoder is not None and encoder.loaded and index is not None and index.dense.serves
         return encoder if ready else None
@@ -142,8 +143,9 @@ class StrongVectors:
         return tuple(each.name for each in both if each is not None)
 
     def begin(self) -> "Future[None]":
-        """Load the encoder in the background and use it from then on. Later calls do nothing. Takes
-        a second. Any thread."""
+        """Load the encoder in the background, which takes a second, and use it from then on. Does
+        nothing before the index is loaded, or after an earlier success or failure. Any thread may
+        call this."""
         return self._writing.submit(self._load)
 
     def _load(self) -> None:
@@ -186,7 +188,8 @@ class StrongVectors:
     # -- for idle work, on the event loop ---------------------------------------------------------
 
     def missing(self) -> int:
-        """Return how many memories lack a vector from the stronger encoder. Any thread."""
+        """Return how many memories lack a vector from the stronger encoder. Any thread may call
+        this."""
         index = self._index()
         return index.dense.missing if index is not None else 0
 
@@ -229,8 +232,8 @@ class StrongVectors:
             self._store.write(partial(_set_vectors, index.user_id, encoder, kept, vectors))
 
     def rest(self) -> None:
-        """Free the encoder's memory because nothing will be encoded for a while. Quick; any
-        thread."""
+        """Free the encoder's memory, because nothing will be encoded for a while. Quick. Any thread
+        may call this."""
         if self._encoder is not None:
             self._encoder.rest()
 
@@ -244,7 +247,7 @@ class StrongVectors:
 
     def _outdated(self) -> set[str]:
         """Return the names of encoders that are no longer chosen but have vectors in the store.
-        Empty for an object store, since another machine may use them."""
+        Empty for an object store, because another machine may use these vectors."""
         table = self._store.table
         if table is None or table.refused is not None or folder_of(table.uri) is None:
             return set()

@@ -1,8 +1,8 @@
 """Turns LanceDB's errors into StoreError with a readable message.
 
-LanceDB has no error classes. Failures of the disk, of an object store and of damaged files are all
-RuntimeError or ValueError with a message from its Rust libraries, so this module tells them apart
-by their messages. A ValueError for a wrong argument is passed on unchanged.
+LanceDB has no error classes. Problems with the disk, an object store or damaged files all raise
+OSError, RuntimeError or ValueError with a message from LanceDB's Rust libraries, so this module
+tells them apart by the message. A ValueError for a wrong argument is passed on unchanged.
 """
 
 import os
@@ -39,7 +39,7 @@ _EVERYWHERE = (
         "Make its folder writable, or choose another with --home DIR.",
     ),
 )
-"""Each entry has a pattern of LanceDB's message, the message that replaces it, and advice for the
+"""Each entry has a pattern for LanceDB's message, the message that replaces it, and advice for the
 user."""
 _IN_AN_OBJECT_STORE = (
     (

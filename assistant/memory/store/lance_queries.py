@@ -77,5 +77,5 @@ def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
     """
     merging = table.merge_insert(list(KEY)).when_matched_update_all()
     merging = merging.when_not_matched_insert_all() if insert else merging
-    # LanceDB counts a missing vector as a bad one; store it as null.
+    # LanceDB treats missing vectors as bad ones. They must be stored as null.
     merging.execute(rows, on_bad_vectors="null")

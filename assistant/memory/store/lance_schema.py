@@ -101,8 +101,8 @@ def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
 def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
     """Convert memories to rows without vectors.
 
-    Lone surrogates in texts become question marks, because they have no UTF-8 form. Broken
-    terminals send them.
+    Lone surrogates in texts, which a broken terminal may send, become question marks, because they
+    have no UTF-8 form.
 
     Raises:
         ValueError: a time has no time zone, or an id has no UTF-8 form.

@@ -30,8 +30,8 @@ def _tellings(table: Table) -> None:
 
 MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
 """The first function migrates a table from version 1 to 2, the second from 2 to 3, and so on.
-LanceDB commits every step separately. So it must be possible to repeat a migration that was
-killed."""
+LanceDB commits every step separately. So it must be possible to repeat an interrupted
+migration."""
 
 STORAGE_OPTIONS = {
     "connect_timeout": "5s",

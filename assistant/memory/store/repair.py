@@ -143,7 +143,7 @@ def _bears_reading(place: StoreLocation) -> bool:
 
 
 def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
-    """Return the rows that a separate process could read before it ended.
+    """Yield the rows that a separate process could read before it ended.
 
     Raises:
         StoreError: the process was killed from outside.

@@ -8,8 +8,8 @@ old version and an unreferenced file remain. If it is killed after the commit, t
 old files remain. In both cases, the next rewrite removes the files that are not needed.
 
 On an object store, unreferenced files are removed too, even if another writer is about to refer to
-one of them. That write then fails. It can only have begun before the rewrite, because the lease
-prevents other writers from starting new writes.
+one of them. The other writer's write then fails. Such a write can only have begun before the
+rewrite, because the lease prevents other writers from starting new writes.
 """
 
 import logging
@@ -38,9 +38,9 @@ UNFINISHED = ".tmp"
 MOST_FRAGMENTS = 200
 """Number of fragments at which they are merged even during a conversation."""
 IN_SILENCE = 16
-"""Number of fragments at which a small table's are merged between utterances. Merging a larger
-table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so it must have more fragments, up
-to `MOST_FRAGMENTS`."""
+"""Number of fragments at which a small table is merged between utterances. Merging a larger table
+takes longer (0.1 s with 2,000 rows, seconds with 100,000), so it must have more fragments, up to
+`MOST_FRAGMENTS`."""
 TINY = timedelta(milliseconds=1)
 """Age above which old versions are removed. LanceDB logs a warning for smaller values."""
 
@@ -65,8 +65,8 @@ class Layout:
 
 
 class Fragments:
-    """Counts a table's fragments. Each write adds one, and each slows every query by a third of a
-    millisecond."""
+    """Counts a table's fragments. Each write adds a fragment, and each fragment slows every query
+    by a third of a millisecond."""
 
     def __init__(self, table: Table) -> None:
         self.merged(table)

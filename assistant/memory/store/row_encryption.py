@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 
 COLUMNS = ("text", "context", "speaker")
-"""All columns that contain text and are encrypted."""
+"""The encrypted columns of text."""
 PLAIN = frozenset({"", USER, ASSISTANT})
 """Values that are not encrypted, because they reveal nothing: the empty text in any column, and
 `USER` and `ASSISTANT` in the column `speaker`, by which the table is sorted."""

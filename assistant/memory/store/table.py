@@ -1,8 +1,8 @@
 """The durable store of memories: one LanceDB table in a folder or an object store.
 
-What `add` has written is not lost if the process is killed. Each write is one transaction and
-creates a new version of the table. Many small writes make it slow until `compact` merges them (see
-`wants_compaction`).
+Rows written by `add` are not lost if the process is killed. Each write is one transaction and
+creates a new version of the table. Many small writes make the table slow until `compact` merges
+them (see `wants_compaction`).
 
 All methods block and are thread-safe. All raise StoreError if the store can't be reached.
 """
@@ -122,7 +122,7 @@ class MemoryTable:
 
         Raises:
             ValueError: the column exists with other dimensions, or another encoder's name differs
-                only in punctuation.
+                only in case or punctuation.
         """
         check = self._seal.check(name, dimensions)
         field = lance_schema.vector_field(name, dimensions, check)

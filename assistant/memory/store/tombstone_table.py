@@ -2,17 +2,17 @@
 memories.
 
 Another machine that shares the store may have the same exchange in its own transcript or write
-queue, and would create its memories again. So a purge first writes tombstones here, then removes
-the rows, and finally records here that it is done. Whoever opens the store reads the tombstones
-first. An exchange or memory with a tombstone is never written again (see `MemoryTable`), and is
-also forgotten in that machine's transcript (see `forgetting.purge`). If a purge was killed
-half-way, the next writer finishes it.
+queue, and would create the exchange's memories again. So a purge first writes tombstones here, then
+removes the rows, and finally records here that it is done. Every machine that opens the store reads
+the tombstones first. It never writes an exchange or memory with a tombstone again (see
+`MemoryTable`), and also deletes it from its own transcript (see `forgetting.purge`). If a purge was
+killed half-way, the next writer finishes it.
 
 A folder that only one machine uses has this table too, since one mechanism is simpler than two. The
-table makes a start slower by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
-10,000. Tombstones are not stored in the metadata of the memories' table, because that is rewritten
-with every change. They contain nothing secret, so they are not encrypted. They are never deleted.
-Each purge drops the table's old versions, which also contain only ids.
+table slows the start by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
+10,000. Tombstones are not stored in the metadata of the memories' table, because this metadata is
+rewritten with every change. They contain nothing secret, so they are not encrypted. They are never
+deleted. Each purge drops the table's old versions, which also contain only ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ TRIES = 3
 read."""
 
 Row = tuple[str, str, bool]
-"""The user, the mark (see `mark_of`), and whether the mark is that of an exchange rather than of a
+"""The user, the mark (see `mark_of`), and whether it is the mark of an exchange, not of a
 memory."""
 
 
@@ -76,7 +76,7 @@ class TombstoneTable:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is a purge that was not finished, or is still in progress."""
+        """Whether a purge was interrupted or is still in progress."""
         return any(marks.unfinished for marks in self._known.values())
 
     def rows(self) -> list[Row]:
@@ -151,8 +151,8 @@ class TombstoneTable:
         """Record that the exchanges and memories with these marks have been removed from the store,
         including their bytes on disk.
 
-        Also delete what is left of older versions of the table: if this was killed before, they may
-        lack files, and then they can't be read.
+        Also delete older versions of the table. If an earlier attempt to delete them was killed,
+        they may lack files and be unreadable.
         """
         from lancedb.expr import col, lit
 

@@ -20,8 +20,8 @@ def mark_of(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """The marks of one user. `unfinished` are those marks whose rows may still be in the table,
-    because the purge has not recorded that it is done."""
+    """The marks of one user. `unfinished` are the marks whose rows may still be in the table,
+    because their purge has not been recorded as done."""
 
     exchanges: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -50,7 +50,8 @@ class Tombstones:
     def kept(self, memory: Memory) -> Memory | None:
         """Return the memory without its forgotten sources; None if the memory counts as forgotten.
 
-        If the same words were also said in another exchange, that exchange has a memory of its own.
+        If the same words were also said in another exchange, the purge has created a memory of that
+        exchange.
         """
         if self.covers(memory):
             return None

@@ -1,9 +1,9 @@
 """Lets writes to the store pause while someone is speaking.
 
-Storing a statement derived between utterances takes several operations. Each of them uses all cores
-for some milliseconds. If someone starts to speak, the remaining operations wait. The store is
-consistent between any two of them. Writes of the conversation itself never wait, and neither does
-anything queued before them.
+Storing a statement that was derived between utterances takes several operations. Each of them uses
+all cores for some milliseconds. If someone starts to speak, the remaining operations wait. The
+store is consistent between any two of them. Writes of the conversation itself never wait, and
+neither does anything queued before them.
 """
 
 import logging
@@ -39,7 +39,7 @@ def low_priority() -> Iterator[None]:
 
 def yield_to_speech() -> None:
     """Pause low-priority work while someone is speaking. Call this between two operations of such
-    work. In other threads, this returns at once."""
+    work. Otherwise, this returns at once."""
     writing: WriterThread | None = getattr(_running, "writing", None)
     if writing is not None:
         writing.wait()

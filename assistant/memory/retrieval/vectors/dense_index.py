@@ -18,11 +18,10 @@ from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 STRONGER = 0.85
 """Weight of the stronger encoder's cosine. The fast encoder's cosine has the remaining weight."""
 SCORED_ONE_BY_ONE = 3_072
-"""Maximum number of rows without a stronger vector that are compared with the question one by one.
-If there are more, only those among the fast encoder's nearest rows are found."""
+"""Rows without a stronger vector are compared with the question one by one if there are at most
+this many. If there are more, only those among the fast encoder's nearest rows are found."""
 FEWEST_TO_SCALE = 20
-"""Minimum number of rows with both vectors that is needed to compare the scales of the two
-encoders."""
+"""Minimum number of rows with both vectors for comparing the scales of the two encoders."""
 
 
 class QueryVectors(NamedTuple):
@@ -78,7 +77,7 @@ class DenseIndex:
         return quick[:count] & ~strong[:count]
 
     def attach(self, dimensions: int) -> None:
-        """Add a stronger encoder. At first, no row has a vector of this encoder."""
+        """Add a stronger encoder. At first, no row has a vector from this encoder."""
         stronger = VectorIndex(dimensions)
         stronger.add_without(len(self.quick))
         self.stronger = stronger
@@ -162,8 +161,8 @@ class DenseIndex:
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:
-    """Combine the cosines of the two encoders. Where the stronger one is NaN, the fast one replaces
-    it, rescaled by means of the rows that have both."""
+    """Combine the cosines from the two encoders. Where the stronger encoder's is NaN, the fast
+    encoder's replaces it, rescaled by comparing the rows that have both."""
     lacking = np.isnan(stronger)
     scaled = np.where(lacking, _on_scale(quick, stronger), stronger)
     own = np.where(np.isnan(quick), scaled, quick)

@@ -63,7 +63,7 @@ def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
     """Compiled version of `QuantizedRows.scored`."""
     cosines = np.empty(len(rows), np.float32)
     fours = len(rows) - len(rows) % 4
-    for at in range(0, fours, 4):  # four at a time, so that their waits for RAM overlap
+    for at in range(0, fours, 4):  # four rows at a time, so that their cache misses overlap
         one, two, three, four = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
         first = second = third = fourth = np.float32(0)
         for place in range(len(query)):

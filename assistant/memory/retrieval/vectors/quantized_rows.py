@@ -145,7 +145,7 @@ class ExactRows:
         return self._vectors @ query
 
     def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
-        """Replace the cosines of those rows that are stored here by the exact cosines, in place."""
+        """Replace the cosines of the rows that are stored here with exact ones, in place."""
         found = places(self.rows, rows)
         here = np.flatnonzero(found != NONE)
         cosines[here] = self._vectors[found[here]] @ query

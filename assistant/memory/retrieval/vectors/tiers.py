@@ -5,7 +5,7 @@
     cold  8 bits, scored only if among the vectors whose sign bits differ least from the query's
 
 New, important or often used memories get the better tiers. Memories of all tiers can be found. A
-tier affects the order of results only by the rounding of its vectors.
+tier affects the order of results only through the rounding of its vectors.
 """
 
 from collections.abc import Mapping

@@ -33,8 +33,8 @@ BATCH = 1_024
 """Number of rows written while the lock is held, which takes about a millisecond."""
 RESCORED = 2_048
 """Number of rows that the signs select for scoring. Among 100,000 memories, they include 99.5 % of
-the 10 nearest rows and 97.5 % of the 80 nearest. With 1,024 they include 98 and 91.5 %, with 3,072
-they include 99.8 and 98.8 %."""
+the 10 nearest rows and 97.5 % of the 80 nearest. With 1,024 rows, these figures are 98 and 91.5 %;
+with 3,072, they are 99.8 and 98.8 %."""
 
 
 class VectorIndex:
@@ -238,7 +238,7 @@ class VectorIndex:
         if limit >= NEVER:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
-        # If rows at the limit have equal distances, the newest are taken.
+        # Of the rows at the limit, the newest are taken.
         left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
         kept = np.ones(len(rows), np.bool_)
         kept[left_out] = False
