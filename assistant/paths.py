@@ -31,7 +31,7 @@ class Home:
 
     @property
     def transcript(self) -> Path:
-        """The SQLite file with what the user said and what the user heard of the answers."""
+        """The SQLite file with what the user said and the parts of the answers that they heard."""
         return self.root / "transcript.sqlite3"
 
     @property
@@ -57,7 +57,7 @@ class Home:
 
     @property
     def door(self) -> Path:
-        """The folder in which commands find out how to reach the assistant running in this home."""
+        """The folder that tells commands how to reach the assistant running in this home."""
         return self.root / "door"
 
     @property

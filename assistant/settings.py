@@ -1,7 +1,7 @@
 """All settings, with their defaults and meanings.
 
-In increasing precedence, they come from the defaults below, a TOML file in the data folder
-(`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
+They come from the defaults below, a TOML file in the data folder (`settings.toml`), the environment
+(`ASSISTANT_SECTION__NAME`) and the command line's flags. Later sources override earlier ones.
 `load` also reports where each value came from, for `assistant config`.
 """
 
@@ -305,7 +305,7 @@ def load(
 
     Args:
         file: the TOML file; may be absent.
-        environment: default `os.environ`.
+        environment: the environment variables; default: `os.environ`.
         flags: `section.name` → value, from the command line; None values are left out.
 
     Raises:

@@ -9,7 +9,7 @@ from assistant.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "ASSISTANT_"
 TOOL_SERVERS = "mcp"
-"""The section with a table for each tool server, whose name the user chooses."""
+"""The section with a table for each tool server. The user chooses the tables' names."""
 
 TAKEN = {
     "int": "a whole number",
@@ -23,7 +23,8 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""The kind of value of a setting, by pydantic's error type without `_type` or `_parsing`."""
+"""The kind of value that a setting takes, by pydantic's error type without the ending `_type` or
+`_parsing`."""
 
 
 def explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:

@@ -1,5 +1,5 @@
-"""Connects the conversation with long-term memory. Exchanges are stored in both, and recall leaves
-out the exchanges that the prompt already contains."""
+"""Connects the conversation with the transcript and long-term memory. Exchanges are stored in both,
+and recall leaves out the exchanges that the prompt already contains."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
@@ -100,7 +100,7 @@ class TurnRecall:
         self._reranking = reranking or Reranking()
 
     async def load(self) -> None:
-        """Load the model that judges memories. Until this is done, they are not judged."""
+        """Load the model that judges memories. Until then, memories are not judged."""
         await self._reranking.load()
 
     def close(self) -> None:
@@ -118,8 +118,8 @@ class TurnRecall:
         """Return the memories relevant to `query` that were found within `deadline_s` seconds.
 
         Args:
-            about_user: whether `query` asks for something that only the user can have told. It is
-                then judged which memories answer it, which takes some milliseconds more.
+            about_user: whether `query` asks for something that the assistant can know only from the
+                user. A model then judges which memories answer it, which takes a few milliseconds.
         """
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
@@ -136,8 +136,8 @@ class TurnRecall:
         return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
 
     def watch(self, event: Event) -> None:
-        """Receive an event from the event bus. When speech ends, tell the question encoder what the
-        turn's text is, or that there was no turn."""
+        """Receive an event from the event bus. When speech ends, tell the question encoder the
+        turn's text, or that there was no turn."""
         if isinstance(event, TurnHeard):
             self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):
@@ -145,8 +145,8 @@ class TurnRecall:
 
 
 def _stands_alone(question: str, earlier: Collection[Earlier]) -> bool:
-    """Whether a question can be judged by its own words, and asks for something in particular.
-    Everything that a recap is made of answers it."""
+    """Whether a question can be judged by its own words, and asks for something in particular. A
+    question that asks for a recap doesn't: every memory in the recap answers it."""
     if parse_recap_question(question, datetime.now().astimezone().date()) is not None:
         return False
     return not (earlier and follows_up(question, TextAnalyzer("en").content(question)))

@@ -116,7 +116,7 @@ class UserMemory:
         """Read the memories from the table, and add the exchanges that only the transcript has.
         Until then, recall finds nothing.
 
-        Errors of the store or the encoder are not raised. New memories then stay in RAM for now.
+        Errors of the store or the encoder are not raised; new memories then stay in RAM for now.
         `first` is called with the table before anything is read. It may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
@@ -130,8 +130,8 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Return the memories relevant to `query`. If the query's vector is late, search by words,
-        and by the vector of the words heard shortly before if there is one.
+        """Return the memories relevant to `query`. If the query's vector is late, search by words
+        and, if there is one, by the vector of the words heard shortly before.
 
         Args:
             exclude: ids of exchanges that are already in the prompt.
@@ -150,7 +150,7 @@ class UserMemory:
         limit = self._pace.limit(due)
         try:
             recalled = self._search(index, asked, exclude, limit=limit)
-        except Exception:  # a broken index must never cost the answer
+        except Exception:  # a broken index must never prevent the answer
             logger.exception("the memory index failed")
             self._repair.failed(index)
             self._misses.count(by_words_alone=True)
@@ -268,8 +268,8 @@ class UserMemory:
         """Return up to `k` memories relevant to `query`, without a deadline.
 
         Args:
-            both: load and use the stronger encoder too. Without it, the scores are comparable with
-                thresholds that were measured with the fast encoder.
+            both: load and use the stronger encoder too. If False, the scores can be compared with
+                thresholds measured with the fast encoder.
         """
         _, index = self._index_sync.opened()
         if both:

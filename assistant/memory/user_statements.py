@@ -1,7 +1,8 @@
-"""Stores what the user asks to be remembered, and the user's corrections. Both can be undone.
+"""Stores what the user asks the assistant to remember, and the user's corrections. Both can be
+undone.
 
-What the user asks to be remembered never expires, and no model's proposal changes it. A correction
-supersedes what it corrects, but deletes nothing.
+Statements that the user asks the assistant to remember never expire, and no model's proposal
+changes them. A correction supersedes what it corrects, but deletes nothing.
 """
 
 import asyncio
@@ -33,16 +34,16 @@ from assistant.memory.user_memory import UserMemory
 NEAR = 20
 """Number of similar memories that are checked for contradictions with a correction."""
 _NOW = datetime.min.replace(tzinfo=UTC)
-"""A time that both statements in a comparison are given, so that their real times don't count."""
+"""The time given to both statements in a comparison, so that their real times don't count."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredStatement:
     """What a command stored.
 
-    `memories` are the ids of the memories that contain it now. `new` are those of them that did not
-    exist before. `before` are the existing memories that the command changed, in their earlier
-    state.
+    `memories` are the ids of the memories that now contain the statement. `new` are the ids of
+    those that did not exist before. `before` are the existing memories that the command changed, in
+    their earlier state.
     """
 
     memories: tuple[str, ...]
@@ -77,11 +78,11 @@ class UserStatements:
     # -- remembering ----------------------------------------------------------------------------
 
     async def remember(self, words: str, *, for_good: bool = False) -> StoredStatement:
-        """Store a sentence that the user asked to be remembered. If it is stored already, it counts
-        as said again.
+        """Store a sentence that the user asked the assistant to remember. If it is stored already,
+        it counts as said again.
 
         Args:
-            for_good: put it into every prompt.
+            for_good: whether every prompt is to contain the sentence.
 
         Raises:
             SettingsError: the words can't be stored.
@@ -89,7 +90,7 @@ class UserStatements:
         return await self._stored(self._remember, validated_text(words), for_good)
 
     async def keep(self, statements: Things, *, for_good: bool = False) -> StoredStatement:
-        """Keep these statements as if the user had asked for them to be remembered."""
+        """Keep these statements as if the user had asked the assistant to remember them."""
         memories = [key for ids in statements for key in ids]
         stored = await asyncio.to_thread(self._keep, memories, for_good)
         self._turns.spoke_of(statements)
@@ -101,13 +102,13 @@ class UserStatements:
         return next((found[key].text for key in memories if key in found), "")
 
     async def named(self) -> list[list[Memory]]:
-        """Return the user's statements that the assistant has just named. Those that say the same
-        thing are in one list."""
+        """Return the user's statements that the assistant has just named. Statements that say the
+        same thing are in one list."""
         return await asyncio.to_thread(self._named, self._turns.named)
 
     async def said_in(self, exchange: str) -> list[Memory]:
-        """Return the memory of the user's words in an exchange, in a list. The list is empty if
-        there is no such memory."""
+        """Return a list with the memory of the user's words in an exchange; empty if there is
+        none."""
         found = await asyncio.to_thread(self._memory.index.outlines, {exchange})
         return [
             each
@@ -131,7 +132,7 @@ class UserStatements:
 
     async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
         """Return the corrections that `words` may mean according to the rules. If there are
-        several, it is unclear what is wrong."""
+        several, it is unclear which statement is wrong."""
         meant = await self.meant(turns)
         whole = stands_alone(words)
         other = await asyncio.to_thread(self._contradicted, words) if whole else []
@@ -142,8 +143,8 @@ class UserStatements:
         return may_be_value(old, words, self._lexicon)
 
     def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
-        """Return the correction whose text a model wrote, which is never certain; None if the text
-        contains anything that is neither in the old text nor in the correction."""
+        """Return a correction with a text that a model wrote, marked as uncertain. Return None
+        unless the text consists of the old text with the new value in it (see `is_made_of`)."""
         if not is_made_of(text, old[0].text, words):
             return None
         made = Corrected(as_sentence(text), certain=False)
@@ -152,11 +153,11 @@ class UserStatements:
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
     ) -> StoredStatement | None:
-        """Store a corrected statement. It supersedes the old statements, what was derived from
-        them, and those of the assistant's answers in the last turns that repeat them.
+        """Store a corrected statement. It supersedes the old statements, the memories derived from
+        them, and any of the assistant's answers in the last turns that repeat them.
 
-        Return None if any of the old statements has been forgotten meanwhile. The new statement is
-        then not stored, because it contains words of the forgotten ones.
+        Return None if any of the old statements has been forgotten in the meantime. The new
+        statement is then not stored, because it contains words of the forgotten ones.
 
         Args:
             turns: the last turns, whose answers may repeat the old statement.
@@ -178,8 +179,8 @@ class UserStatements:
 
     async def take_back(self, stored: StoredStatement) -> bool:
         """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
-        as soon as nobody speaks; the other memories are restored. If any of what was stored has
-        been forgotten meanwhile, return False and change nothing.
+        as soon as nobody speaks; the other memories are restored. If any of the stored memories has
+        been forgotten in the meantime, return False and change nothing.
 
         Raises:
             StoreError: undoing is incomplete. The new memories may be hidden in this session only,
@@ -287,7 +288,7 @@ class UserStatements:
 
     def _restore(self, stored: StoredStatement) -> None:
         before = {each.id: each for each in reversed(stored.before)}
-        if before:  # all at once, so that never only a part is restored
+        if before:  # all at once, so that an error can't leave only some of them restored
             self._memory.change(list(before), lambda now: _as_before(now, before[now.id]))
 
     def _meant(self, turns: Sequence[AnsweredTurn], named: Things) -> list[list[Memory]]:
@@ -295,8 +296,8 @@ class UserStatements:
         return _groups([memory for each in found for memory in each], self._lexicon)
 
     def _named(self, things: Things) -> list[list[Memory]]:
-        """Return the user's statements among these things, except corrected ones; none if there are
-        so many that the reply only gave their number."""
+        """Return the user's statements among these things, except corrected ones. Return none if
+        there are so many things that the reply only gave their number."""
         few = len(things) <= spoken_replies.NAMED
         found = [
             [each.memory for each in thing if each.memory is not None and _counts(each.memory)]
@@ -327,7 +328,7 @@ class UserStatements:
         return {each.id: each for each in self._rows(ids)}
 
     def _all_there(self, ids: Collection[str]) -> bool:
-        """Whether none of these memories is hidden or gone."""
+        """Whether all of these memories exist and are not hidden."""
         return self._memory.index.outlines((), ids).keys() >= set(ids)
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
@@ -335,7 +336,7 @@ class UserStatements:
 
 
 def _counts(memory: Memory) -> bool:
-    """Whether a memory is a statement of the user that was not corrected."""
+    """Whether a memory is a statement by the user that was not corrected."""
     return (
         memory.speaker == USER
         and memory.kind is not MemoryKind.SUMMARY
@@ -366,8 +367,8 @@ def _as_before(now: Memory, before: Memory) -> Memory:
 
 
 def _groups(memories: Sequence[Memory], lexicon: TextAnalyzer) -> list[list[Memory]]:
-    """Group memories that come from the same exchange or say the same thing. In each group, what
-    the user asked to be remembered is first."""
+    """Group memories that come from the same exchange or say the same thing. In each group,
+    statements that the user asked the assistant to remember come first."""
     groups: list[list[Memory]] = []
     for memory in memories:
         same = [group for group in groups if any(_same(memory, each, lexicon) for each in group)]

@@ -1,5 +1,5 @@
-"""The skill that says what the assistant is: what it can do, what it can't, and on which language
-model it runs."""
+"""The skill that says what the assistant can do, what it can't, and which language model it runs
+on."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -30,7 +30,7 @@ ABILITIES: tuple[tuple[str, tuple[tuple[CommandKind, str], ...]], ...] = (
 carries out its kind of command. CORRECT stands for the long-term memory: only a session that has
 one has a skill for CORRECT."""
 MAIN = 3
-"""A refusal names only the first few abilities: at most this many."""
+"""Maximum number of abilities in a refusal, and in the first sentence of the full answer."""
 TALK = "I can talk with you, and answer questions from what my language model knows."
 LIMITS = "I'm not connected to the internet, and I can't control other apps or devices."
 LIMITS_REMOTE = "I can't search the internet, and I can't control other apps or devices."
@@ -40,9 +40,9 @@ WANT_ABILITIES = "Do you want to know what I can do?"
 WANT_MODEL = "Do you want to know which language model I run on?"
 
 _PARAMETERS = re.compile(r"\s+(\d+(?:\.\d+)?)([MB])\b.*")
-"""The number of parameters in a model's title, and all that follows it."""
+"""Matches the number of parameters in a model's title, and everything after it."""
 _FAMILY = re.compile(r"(?<=[A-Za-z])(?=\d)")
-"""The place where letters are directly followed by a version number: "Qwen2.5", "SmolLM2"."""
+"""Matches the place between letters and a version number: "Qwen2.5", "SmolLM2"."""
 _UNITS = {"M": "million", "B": "billion"}
 
 
@@ -55,7 +55,7 @@ class ModelInUse:
             user's own file, or the name that its server gives it. Empty if the server gives none.
         server: the host of the server that runs it; empty if this program runs it itself.
         store: whether memories are kept in an object store, i.e. on another computer.
-        tools: whether there are tools of other programs, which may send what they are given to
+        tools: whether there are tools of other programs, which may pass the user's words on to
             other computers.
     """
 
@@ -76,15 +76,15 @@ class OtherTools(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """What the programs are called."""
+        """The names of the programs."""
 
     async def act(self, text: str, *, sure: bool) -> Reply | None:
         """Do what an utterance asks for. Return None if no tool can."""
 
 
 class Abilities:
-    """Says what the assistant can do and on which language model it runs, and refuses what neither
-    a skill nor a tool can do.
+    """Says what the assistant can do and which language model it runs on, and refuses requests that
+    neither a skill nor a tool can carry out.
 
     Args:
         kinds: returns the kinds of commands that the session's skills carry out.
@@ -183,7 +183,7 @@ def spoken_model(model: ModelInUse) -> str:
     place = "a server on this computer" if model.server else "this computer"
     where = f"I run on {name}, on {place}."
     if (model.server or model.tools) and not model.store:
-        return where  # what that server, or those programs, do with the words is unknown
+        return where  # it is unknown what that server, or those programs, do with the words
     if model.store:
         return f"{where} Your memories are kept on another computer, as your settings say."
     return f"{where} Nothing you say leaves it."
@@ -198,7 +198,7 @@ def is_here(host: str) -> bool:
 
 
 def spoken_title(title: str) -> str:
-    """Return a model's title in words that can be read aloud, without what follows its size.
+    """Return a model's title in words that can be read aloud, without anything after its size.
 
     >>> spoken_title("Qwen3 1.7B"), spoken_title("my-model")
     ('Qwen 3, with 1.7 billion parameters', 'my model')

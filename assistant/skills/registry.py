@@ -33,8 +33,8 @@ WHICH = "Which one do you mean?"
 YES_OR_NO = "Is that a yes or a no?"
 NOT_UNDONE = "All right, I'll leave it as it is."
 OUTRANKED = BY_MEANING | {CommandKind.REMEMBER, CommandKind.CORRECT}
-"""An utterance that is only probably a command of these kinds is first offered to what is open,
-such as a form."""
+"""If an utterance is only probably a command of one of these kinds, it is first offered to the open
+form or task."""
 STATING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT})
 """Commands that state something. If a form is open, the statement is first offered to the form."""
 LIKELY_STATING = STATING | {CommandKind.LIST_ADD, CommandKind.LIST_REMOVE}
@@ -45,7 +45,7 @@ statement about the form or the task."""
 class SkillRegistry:
     """Dispatches commands to the skills of a session. Use it only on the event loop.
 
-    A skill's question waits for the user's answer. It is dropped by another command or an ordinary
+    A skill's question waits for the user's answer. It lapses with another command or an ordinary
     turn, or after `ANSWER_S` seconds. Commands that can be undone are undone newest first,
     whichever skill they belong to. If other turns have passed since, the assistant first names what
     it would undo, and asks.
@@ -96,8 +96,8 @@ class SkillRegistry:
 
     def misheard_undo(self, text: str) -> Intent | None:
         """Return the intent to undo if `text` sounds like "undo" and comes right after the user was
-        told to say "undo". If undoing would delete something for good, the intent isn't sure, since
-        the text may also be ordinary talk. Otherwise return None."""
+        told to say "undo"; otherwise None. If undoing would delete something for good, the intent
+        isn't sure, since the text may also be ordinary talk."""
         hint = self._hint
         late = time.monotonic() - self._hinted_at >= ANSWER_S
         if hint is None or late or not sounds_like_undo(text):
@@ -260,7 +260,7 @@ class SkillRegistry:
         """Undo something. If that fails, the user can try again."""
         reply = await last.act()
         self._drop(last)
-        return replace(reply, lasts=not last.deletes)  # else it may name what is deleted
+        return replace(reply, lasts=not last.deletes)  # the reply may name what is deleted
 
     def _drop(self, undone: "_Undoable") -> None:
         if undone in self._undos:

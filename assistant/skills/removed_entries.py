@@ -13,8 +13,8 @@ MOST = 20
 class RemovedEntries:
     """Removes entries and restores them. Thread-safe; `remove` and `restore` block.
 
-    When the user forgets anything, and again when that is purged, everything kept here is dropped:
-    it may contain what was forgotten, and the purge doesn't search here.
+    When the user asks to forget anything, and again when that is purged, everything kept here is
+    dropped: it may contain what was forgotten, and the purge doesn't search here.
     """
 
     def __init__(self, store: StateStore) -> None:

@@ -1,4 +1,4 @@
-"""What a skill is, and what it replies."""
+"""The protocol of skills, and their replies."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Reply:
     """What the assistant says about a command.
 
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
-    reply is said. When the user answers no, `if_no` is said; or `then_no` is called, if it is set,
-    and its reply is said. Any other turn drops the question.
+    reply is said. When the user answers no, `if_no` is said. If `then_no` is set, it is called
+    instead, and its reply is said. Any other turn drops the question.
 
     With `choices` instead, the question names several things, and the user chooses one of them, or
     says no.
@@ -40,9 +40,10 @@ class Reply:
 
     `deletes` is set if the question asks whether or what to forget: it is the number of things that
     are forgotten if the user agrees. "Delete it" then also means yes. `undo` takes back what the
-    command has done. After other turns, `undo_question` is asked first: it names what would be
-    taken back, and is an empty text if that is no longer possible. `offers_undo` is set if `text`
-    tells the user to say "undo"; `undo_deletes`, if `undo` deletes something for good.
+    command has done. After other turns, the question that `undo_question` returns is asked first:
+    it names what would be taken back, and is empty if that is no longer possible. `offers_undo` is
+    set if `text` tells the user to say "undo". `undo_deletes` is set if `undo` deletes something
+    for good.
 
     `notice` is shown on the screen and not spoken. `lasts` is set if `text` quotes nothing that is
     being forgotten, so that it may be repeated after the purge. `when_heard` is called once the

@@ -1,4 +1,4 @@
-"""Says errors aloud without reading a path or a command."""
+"""Puts errors into sentences that can be spoken, without paths or commands."""
 
 import re
 
@@ -8,7 +8,7 @@ from assistant.skills.skill import Reply
 
 UNSPEAKABLE = "My memory can't be read or written right now. The reason is on the screen."
 _WRITTEN = re.compile(r"[/\\`_]|\w\.\w|--|://")
-"""Matches what can be read but makes no sense when spoken: paths, addresses, commands."""
+"""Matches text that makes no sense when spoken: paths, addresses, commands."""
 
 
 def spoken(error: AssistantError) -> str:

@@ -16,7 +16,7 @@ _SUBJECT_VERB = re.compile(
 
 
 def that(text: str, *, english: bool) -> str:
-    """Return "that your dog is called Max", or the words themselves if in doubt."""
+    """Return e.g. "that your dog is called Max", or "this:" and the quoted words if in doubt."""
     phrase = spoken_phrase(text, english=english)
     return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
 
@@ -28,8 +28,8 @@ def sentence(words: str) -> str:
 
 
 def introduced(words: str) -> tuple[str, str]:
-    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is no such
-    word. "That" as a subject ("that was nice") doesn't count."""
+    """Return the "to" or "that" at the beginning, and the rest; two empty strings if there is no
+    such word. "That" as a subject ("that was nice") doesn't count."""
     first, _, rest = words.strip().partition(" ")
     first = first.lower()
     introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))

@@ -7,10 +7,10 @@ writer updates the row on the condition that its contents are unchanged. If two 
 once, the store's conditional put accepts only one of the updates.
 
 A lease has these limits. A killed writer keeps others out until its lease expires. A writer that is
-suspended during a write for longer than the lease may finish the write after another took over. The
-table stays intact, since every write is a transaction, but the other writer's index misses that
-write. If the clocks of two machines differ by more than the lease, one may take over too early. If
-an object store ignores conditions on a put, two writers may both succeed.
+suspended during a write, for longer than the lease, may finish that write after another writer has
+taken over. The table stays intact, since every write is a transaction, but the new writer's index
+misses that write. If the clocks of two machines differ by more than the lease, one of them may take
+over too early. If an object store ignores conditions on a put, two writers may both succeed.
 """
 
 import logging
@@ -33,8 +33,8 @@ from assistant.memory.store.lance_errors import discreet
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""Seconds after which a lease expires unless it is renewed. It is renewed every third of this
-time."""
+"""Seconds after which a lease expires unless it is renewed. Its owner renews it after each third of
+this time."""
 RENEWALS_KEPT = 60
 """Number of renewals after which old versions of the lease's table are dropped. Each renewal adds a
 version."""
@@ -73,8 +73,8 @@ class SharedLock:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Try for at most `patience_s` seconds to get the lock exclusively. Yields whether this
-        succeeded. While this waits, others may still share the lock."""
+        """Try to get the lock exclusively, for at most `patience_s` seconds. Yields whether that
+        succeeded. Meanwhile, others may still share the lock."""
         with self._changed:
             free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
             self._taken = self._taken or free

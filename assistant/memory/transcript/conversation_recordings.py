@@ -6,8 +6,8 @@ their times.
 
 In an encrypted home, each line after the header is encrypted (AES-256-GCM, bound to its recording),
 and `key` is the id of the key. All processes append to and rewrite recordings under one lock, so
-that a purge also covers a recording in progress. Lines are complete; only the last may be cut off
-after a crash.
+that a purge also covers a recording in progress. Every line is complete, except that a crash may
+cut off the last one.
 """
 
 import json
@@ -78,8 +78,8 @@ class Recordings:
         self._key = key
         self._elsewhere: set[Path] = set()
         self.settle: Callable[[], None] = lambda: None
-        """A function that waits until all events so far are in the file. The object that writes a
-        recording sets it."""
+        """A function that waits until the file contains all events so far. The object that writes a
+        recording sets this function."""
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Recordings:
             file.write("".join(f"{seal.close(row)}\n" for row in rows).encode("utf-8", "replace"))
 
     def end(self, path: Path) -> None:
-        """Note that a recording has ended. If its file is outside the home, the file is no longer
+        """Mark a recording as ended. If its file is outside the home, the file is no longer
         searched or purged, because it now belongs to the user."""
         self._elsewhere.discard(path)
 
@@ -267,16 +267,16 @@ class Recordings:
 
     def _readable(self, path: Path) -> Recording | None:
         """Return the recording; None if the file is not a recording or is encrypted with another
-        key. Only the raw bytes of such a file are searched, like those of all files of the home."""
+        key. The raw bytes of such a file are still searched, as in every other file in the home."""
         try:
             return self.read(path)
         except (StoreLocked, NotARecording):
             return None
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the contents of a file. The new contents are first written to a temporary file.
-        Its name is unique, because a folder outside the home may contain other files of the
-        user."""
+        """Replace the contents of a file. The new contents are first written to a temporary file
+        with a unique name, because a folder outside the home may contain the user's other
+        files."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
         with _explained(path), replacing(path, fresh) as file:

@@ -1,4 +1,4 @@
-"""The transcript: what the user said, and what they heard of the answers, in SQLite.
+"""The transcript, in SQLite: what the user said, and which parts of the answers they heard.
 
 An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
 has the data by that time, so killing the process loses nothing. A power cut may lose the last
@@ -44,7 +44,7 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Maximum number of rows in one transaction of work that is not urgent. Such a transaction may
+"""Maximum number of rows that non-urgent work changes in one transaction. Such a transaction may
 delay the storing of an exchange by a few milliseconds."""
 
 
@@ -138,8 +138,8 @@ class Transcript:
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """Return the user's last conversation if it ended at most `within` ago, or will end within
-        that time, since the clock may have been set back."""
+        """Return the user's last conversation if it ended at most `within` ago. An end at most
+        `within` in the future counts too, because the clock may have been set back."""
         with self.reading() as db:
             row = db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"
@@ -253,7 +253,7 @@ class Transcript:
     # -- forgetting -----------------------------------------------------------------------------
 
     def hide(self, hidden: HiddenItems) -> None:
-        """Record what the user wants to forget. From then on, nothing is derived from it."""
+        """Record what the user wants forgotten. From then on, nothing is derived from it."""
         row = (
             hidden.id,
             hidden.user,
@@ -293,8 +293,8 @@ class Transcript:
         return [row[0] for row in found]
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Record that memories expired. Each is given as the id of an exchange and the id of a
-        memory derived from it."""
+        """Record that memories expired. Each pair in `tellings` consists of the id of an exchange
+        and the id of a memory derived from it."""
         with self.writing() as db:
             suppress(db, user, tellings, microseconds(at))
 
@@ -350,8 +350,8 @@ class Transcript:
 
         This is needed because `secure_delete` overwrites deleted rows, but not the copies that
         remain when rows move between pages. `connect_sqlite` makes sure that no temporary file is
-        used. Meanwhile, storing an exchange has to wait, for about 60 ms with ten thousand
-        exchanges.
+        used. Storing an exchange has to wait until the file is rewritten, which takes about 60 ms
+        with ten thousand exchanges.
         """
         with self.reading() as db:
             db.execute("VACUUM")

@@ -1,8 +1,9 @@
-"""The durable queue of idle work: jobs that wait, that run, or that have failed for good.
+"""The durable queue of idle work: jobs that are waiting, are running, or have failed for good.
 
 The queue is a table in the transcript's file. It contains ids, times and names of errors, but no
-user text. A job is deleted in the same transaction as its subject. Losing the queue does no harm:
-each kind of work finds the subjects that lack its output, and queues them again.
+user text. If a job's subject is an exchange, the job is deleted in the same transaction as the
+exchange. Losing the queue does no harm: each kind of work finds the subjects that lack its output,
+and queues them again.
 """
 
 import sqlite3
@@ -162,7 +163,7 @@ class JobQueue:
         """Record the failure of a batch and schedule retries. Return the number of its jobs that
         have now failed for good.
 
-        The subjects of a batch with several subjects are retried without a pause, one by one.
+        If the batch has several subjects, they are retried one by one, without a pause.
 
         Args:
             error: the name of the exception's class. Don't pass the exception's message, which may
@@ -204,7 +205,7 @@ class JobQueue:
         return [FailedJob(*row) for row in found]
 
     def retry(self, kind: str | None = None) -> int:
-        """Queue again all jobs that have failed for good. Return their number.
+        """Requeue all jobs that have failed for good. Return their number.
 
         Args:
             kind: retry only jobs of this kind; None means all kinds.
@@ -269,7 +270,7 @@ def _fail(
 
 def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
     """Return up to `limit` subjects that were never tried, in the order in which they were queued.
-    If there are none, return the failed subject with the earliest retry time that has passed.
+    If there are none, return the failed subject whose retry time passed first.
 
     A retry time further ahead than the longest pause means that the clock has been set back. A
     subject with such a time is retried at once.

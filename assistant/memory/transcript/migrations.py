@@ -81,7 +81,7 @@ JOBS = (
     ) STRICT""",
     "CREATE INDEX job_in_turn ON job (user, kind, state, attempts, number)",
     "CREATE INDEX job_by_subject ON job (user, subject)",
-    # A subject is an exchange or a conversation, so no foreign key is possible.
+    # A subject need not be an exchange, so no foreign key is possible.
     "CREATE TRIGGER job_of_exchange AFTER DELETE ON exchange BEGIN"
     " DELETE FROM job WHERE user = OLD.user AND subject = OLD.id; END",
     "CREATE TRIGGER job_of_conversation AFTER DELETE ON conversation BEGIN"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DIGITS = 4
 """Number of decimal places of the scores in the log."""
 REWRITTEN_AT_ONCE = 100
-"""Number of logs changed in one transaction. An exchange can't be stored during a transaction."""
+"""Number of logs changed in one transaction. Meanwhile, no exchange can be stored."""
 
 _ID = re.compile(r'\["([^"]*)"')
 

@@ -245,15 +245,15 @@ class RecordingWriter:
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Wait until all events that were put so far are in the file. A purge calls this from
-        another thread."""
+        """Wait at most `CLOSING_S` seconds until the file contains all events put so far. A purge
+        calls this from another thread."""
         if self._thread.is_alive():
             done = threading.Event()
             self._jobs.put(done)
             done.wait(CLOSING_S)
 
     def close(self) -> None:
-        """Write all events that were put so far, then end the recording. Blocks."""
+        """Write all events put so far, then end the recording. Blocks."""
         self._jobs.put(None)
         self._thread.join(CLOSING_S)
         self.recordings.end(self.path)

@@ -22,8 +22,8 @@ from assistant.memory.transcript import rows
 from assistant.memory.transcript.database import Transcript
 
 SUMMARISED = "summarise"
-"""The kind of the derived outputs that contain summaries. The content is a text. It is None if
-there is nothing to summarise, or if the user deleted or changed the summary."""
+"""The kind of the derived outputs that contain summaries. The content is a string, or None if there
+is nothing to summarise or the user deleted or changed the summary."""
 FEWEST = 3
 """Minimum number of exchanges in a span that is summarised."""
 OVER = timedelta(hours=1)
@@ -75,7 +75,7 @@ def stored_summaries(
     """Return the stored summaries that are based only on these exchanges, as memories.
 
     Args:
-        exchanges: by id, each with the id of its conversation.
+        exchanges: the exchanges by their ids, each with the id of its conversation.
     """
     made: list[Memory] = []
     for number, subject, content in rows.derived(db, user, SUMMARISED, None):
@@ -100,7 +100,7 @@ def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bo
 
 
 class ConversationSpans:
-    """Finds one user's spans of `turns` turns, and which of them need a summary. Thread-safe.
+    """Finds one user's spans of `turns` turns each, and those that need a summary. Thread-safe.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
     has changed nothing.
@@ -181,8 +181,8 @@ class ConversationSpans:
         return covered == set(span.exchanges)
 
     def drop_overlapping(self, span: Span) -> list[str]:
-        """Delete the summaries of other spans that share exchanges with `span`. Such spans remain
-        after the number of turns per span was changed. Return their subjects."""
+        """Delete the summaries of other spans that share exchanges with `span`. Such spans are left
+        over when the number of turns per span changes. Return their subjects."""
         with self._transcript.writing() as db:
             resting = rows.derived_from(db, span.exchanges)
             every = rows.derived(db, self._user, SUMMARISED, None)

@@ -1,4 +1,4 @@
-"""Turns errors of the disk and of SQLite into errors with a message for the user."""
+"""Converts errors of the disk and of SQLite to errors with a message for the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ from assistant.errors import StoreBusy, StoreError
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn errors that the disk or SQLite raises in the block into StoreErrors about the transcript
-    at `path`."""
+    """Convert disk errors and SQLite errors in the block to StoreErrors about the transcript at
+    `path`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The skill for what the user and the assistant work on over several turns: forms and tasks."""
+"""The skill for forms and tasks, which the user and the assistant work on over several turns."""
 
 import asyncio
 import logging
@@ -18,14 +18,14 @@ from assistant.skills.skill import Act, Remark, Reply
 logger = logging.getLogger(__name__)
 
 CATCH_UP_S = 3.0
-"""Maximum number of seconds that a command waits until the open form or task has heard
-(`Activity.hear`) what was said before."""
+"""Maximum number of seconds that a command waits while the open form or task takes in what was said
+before (`Activity.hear`)."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Activities:
-    """Opens forms and tasks. What is said is passed on to the one that was opened last. Use it only
-    on the event loop.
+    """Opens forms and tasks, and passes what is said on to the one that was opened last. Use this
+    class only on the event loop.
 
     Args:
         conversation: returns the session's conversation.
@@ -46,15 +46,15 @@ class Activities:
         self._conversation = conversation
         self._quiet = quiet
         self._waiting: deque[tuple[str, Activity]] = deque()
-        """Ids of exchanges, oldest first, and the activity that has yet to hear each."""
+        """Ids of exchanges, oldest first, each with the activity that has yet to hear it."""
         self._listening = asyncio.Lock()
         self._woken = asyncio.Event()
         self._hearing: asyncio.Task[None] | None = None
         self.kinds = ABOUT_OPEN | {each.opens for each in activities}
 
     async def load(self) -> None:
-        """Read what an earlier session left open. Queue the exchanges that were stored then, but
-        not heard yet.
+        """Read which forms and tasks an earlier session left open. Queue the exchanges that the one
+        opened last has not heard yet.
 
         Raises:
             StoreError: the state can't be read.
@@ -129,7 +129,7 @@ class Activities:
             self._woken.clear()
             while self._waiting:
                 await self._quiet()
-                if not self._waiting:  # a command has had them heard, without waiting for quiet
+                if not self._waiting:  # `_catch_up` did not wait for quiet
                     break
                 waiting = self._waiting[0]
                 self._hearing = asyncio.create_task(self._hear(*waiting))
@@ -145,8 +145,8 @@ class Activities:
                         self._remark(partial(self._ask_on, waiting[0]))
 
     async def _catch_up(self) -> None:
-        """Hear what was said before a command, because the command may be about it. Don't wait for
-        long."""
+        """Hear what was said before a command, because the command may be about it. Give up after
+        `CATCH_UP_S` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CATCH_UP_S):
                 while self._waiting:
@@ -167,12 +167,13 @@ class Activities:
                 await activity.hear(exchanges[key])
             except StoreError as error:
                 logger.warning("what was said could not be filled in: %s", error)
-            except Exception:  # whatever it is, the conversation goes on
+            except Exception:  # whatever the error, the conversation goes on
                 logger.exception("What was said could not be filled in.")
 
     async def _ask_on(self, key: str) -> Reply | None:
-        """Ask for what is missing, if the exchange `key` is still the last one and its answer was
-        not a question. If nothing is open, ask what to do with what was left unfinished."""
+        """Ask for what is missing. If nothing is open, ask what to do with a form or task that was
+        left unfinished. Ask nothing if the exchange `key` is no longer the last one, or if its
+        answer was interrupted or was a question."""
         newest, exchanges = self._newest, self._conversation().exchanges
         if not exchanges or exchanges[-1].id != key:
             return None

@@ -1,4 +1,4 @@
-"""What the user and the assistant work on over several turns: a form or a task."""
+"""Something that the user and the assistant work on over several turns: a form or a task."""
 
 from datetime import datetime
 from typing import Protocol
@@ -9,15 +9,15 @@ from assistant.skills.skill import Act, Reply
 
 
 class Activity(Protocol):
-    """Handles all forms of the user, or all tasks. At most one is open; "it" below is the open one.
-    Use it only on the event loop.
+    """Handles all of the user's forms, or all of their tasks. At most one of these is open; "it"
+    below is the open one. Use this class only on the event loop.
 
     The methods that return a Reply may raise StoreError. `status`, `read_back`, `cancel` and
     `finish` are called only while one is open.
     """
 
     opens: CommandKind
-    """The kind of commands that open one."""
+    """The kind of command that opens one."""
 
     async def load(self) -> None:
         """Read what an earlier session left open. May raise StoreError."""
@@ -36,8 +36,8 @@ class Activity(Protocol):
 
     def block(self) -> str:
         """Return what the model is told about it: one line or a few, without brackets; empty if
-        none is open. Reads no files. For the sake of the model's cache, text that has not changed
-        stays the same, byte for byte, and comes before text that changes often."""
+        none is open. Reads no files. So that the model's cache can be reused, unchanged contents
+        give the same text, byte for byte, and text that changes often comes last."""
 
     async def takes(self, text: str) -> Act | None:
         """If an utterance does nothing but give values, return the act that fills them in and
@@ -45,20 +45,20 @@ class Activity(Protocol):
         nothing, because the user may still go on speaking."""
 
     def answered(self, exchange: str, answer: str) -> None:
-        """Note the language model's answer in an exchange, which `hear` may not have received yet:
-        the user's next words may reply to it."""
+        """Note the language model's answer in an exchange, because the user's next words may reply
+        to it before `hear` has received the exchange."""
 
     async def hear(self, exchange: Exchange) -> None:
-        """Take in what an exchange says about it. The exchange was answered by the language model.
+        """Take in what an exchange says about it. The language model answered the exchange.
 
-        Called in the order of the exchanges, while nobody speaks. Cancelled when somebody speaks;
-        then called again with the same exchange. So it has to be idempotent."""
+        Called in the order of the exchanges. If somebody begins to speak, the call may be cancelled
+        and is then repeated with the same exchange, so this method has to be idempotent."""
 
     async def ask_on(self) -> Reply | None:
         """Return a question to ask once the model has answered something else. If one is open, the
-        question asks for the next missing thing; otherwise, what to do with one that was left
-        unfinished. None if there is nothing to ask. Changes nothing before the question is
-        heard."""
+        question asks for the next missing thing. Otherwise, it asks what to do with one that was
+        left unfinished. Return None if there is nothing to ask. Changes nothing before the question
+        is heard."""
 
     async def open(self, command: Command) -> Reply | None:
         """Open or resume the one that the command names."""
@@ -70,7 +70,7 @@ class Activity(Protocol):
         """Say where it stands, and ask for what is missing."""
 
     async def read_back(self) -> Reply:
-        """Say all that it contains."""
+        """Say everything that it contains."""
 
     async def cancel(self) -> Reply:
         """Throw it away. If that would lose anything, ask first."""

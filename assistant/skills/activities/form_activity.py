@@ -54,9 +54,9 @@ class FormActivity:
 
     Args:
         off_record: returns whether the session is off the record. Nothing is filled in then.
-        reader: reads the values for a form from what is said; None without a model for the user's
-            language. Then forms are filled in only by hand.
-        english: whether the language is English, even if its model is not on this machine.
+        reader: reads the values for a form from what is said; None if there is no model for the
+            user's language. In that case, forms are filled in only by hand.
+        english: whether the language is English, whether or not its model is on this machine.
         now: returns the current time in UTC.
     """
 
@@ -84,7 +84,7 @@ class FormActivity:
         self._turns = 0
         """Number of utterances that were answered here; used to vary the wording."""
         self._asked_on = False
-        """Whether a question of `ask_on` was heard since the user last worked on the form."""
+        """Whether a question from `ask_on` was heard since the user last worked on the form."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -247,7 +247,7 @@ class FormActivity:
         )
 
     async def _fill(self, form: OpenForm, asked: str, text: str, today: date) -> Filling:
-        """Return the values for the form that an utterance contains.
+        """Return the values in an utterance that belong in the form.
 
         Args:
             asked: name of the slot that the utterance replies to, or empty.
@@ -281,7 +281,7 @@ class FormActivity:
         return last_done(form_words.what_changed(standing, self._today), UNDO_IT)
 
     async def _ask(self, before: str) -> Reply:
-        """Say something, then ask for what is missing next, or whether to read the form back."""
+        """Say `before`, then ask for the next missing value, or whether to read the form back."""
         form = self._open
         if form is None:
             return Reply(before or NONE_OPEN)

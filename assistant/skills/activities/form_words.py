@@ -1,4 +1,4 @@
-"""What is said about a form."""
+"""Sentences about forms."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -12,7 +12,7 @@ MOST = 3
 """Maximum number of empty slots that are named."""
 ALL_THERE = "That's everything. Shall I read it back?"
 CLEAR = ("All right.", "Okay.", "Got it.", "Right.")
-"""Said in turn after filling in values that need not be repeated."""
+"""Used in rotation to acknowledge values that need not be repeated."""
 _REPEATED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
 """Types whose values may have been misheard or misread, and so are repeated."""
 
@@ -61,7 +61,7 @@ def what_changed(changes: Sequence[PutInSlot], today: date) -> str:
 
 
 def contents(filled: Sequence[Filled], today: date) -> str:
-    """Return the sentences that read a form out, in its own order."""
+    """Return the sentences that read these values out, in the given order."""
     return " ".join(
         f"{_upper(each.label)}: {spoken(each.slot, each.value, today)}."
         for each in filled

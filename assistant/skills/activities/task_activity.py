@@ -44,10 +44,10 @@ KINDS = (EntryKind.TASK, EntryKind.LINE)
 
 
 class RemembersWords(Protocol):
-    """Stores what the user asks to be remembered, as `UserStatements` does."""
+    """Stores what the user asks the assistant to remember, as `UserStatements` does."""
 
     async def remember(self, words: str) -> StoredStatement:
-        """Store words. Raises SettingsError if they can't be stored, and StoreError."""
+        """Store words. Raises StoreError, or SettingsError if the words aren't allowed."""
 
     async def take_back(self, stored: StoredStatement) -> bool:
         """Undo `remember`. Return False if what was stored is gone."""
@@ -61,11 +61,11 @@ def utc_now() -> datetime:
 
 
 class TaskActivity:
-    """Keeps what is settled about tasks, of which at most one is open. It is an `Activity`.
+    """An `Activity` that keeps what is settled about tasks. At most one task is open.
 
     A task is closed when the user is done, opens another, or has not spoken about it for twelve
-    hours. It can be resumed by its name. A closed task about which something was settled is kept
-    until the user has been asked whether to remember it, and for a week after that.
+    hours. It can be resumed by its name. If something was settled, the closed task is kept until
+    the user has been asked whether to remember it, and for a week after that.
 
     Args:
         off_record: returns whether the session is off the record. Nothing is settled then.
@@ -154,11 +154,11 @@ class TaskActivity:
         self._before = exchange.assistant_text
 
     async def ask_on(self) -> Reply | None:
-        """Ask what to do with a task that was closed without asking the user, because nobody had
-        spoken about it for long or another was opened. Return None if there is none. Each task is
-        asked about once.
+        """Ask what to do with a task that was closed without asking the user: nobody had spoken
+        about it for long, or another was opened. Return None if there is none. Each task is asked
+        about once.
 
-        While a task is open, what is settled next is up to the user and the model.
+        While a task is open, nothing is asked: the user and the model decide what to settle next.
         """
         await self._refresh()
         left = [each for each in self._tasks if each.unfinished(self._now())]
@@ -287,7 +287,7 @@ class TaskActivity:
         return self._shall_remember(task, "All right.", self._statements)
 
     async def _close(self, key: str) -> None:
-        """Close a task that the user is now asked about. Without an answer, it is kept for a
+        """Close a task that the user is now asked about. If they don't answer, it is kept for a
         week."""
         await asyncio.to_thread(self._stored.close, key)
         await self._refresh()
@@ -300,7 +300,7 @@ class TaskActivity:
         )
 
     async def _remember(self, statements: RemembersWords, key: str) -> Reply:
-        """Turn what was settled into an ordinary memory."""
+        """Store what was settled as an ordinary memory."""
         if self._off_record():
             return Reply(OFF_RECORD)
         await self._refresh()

@@ -1,4 +1,4 @@
-"""Lets the user choose which of several timers, alarms or reminders is meant."""
+"""Asks the user which of several timers, alarms or reminders they mean."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
@@ -16,12 +16,13 @@ LEFT_AS_IS = "All right, I'll leave it as it is."
 async def which(
     found: Sequence[Entry], names: Sequence[str], act: Act, *, every: bool = False
 ) -> Reply:
-    """Act on the only entry, or on all if `every` was said. Otherwise, ask which is meant.
+    """Act on all entries if `every` is set or they share one name. Otherwise, ask which is meant.
 
     Args:
-        found: what may be meant, likeliest first; at least one.
-        names: what each is called in the question. Those with the same name are offered as one
+        found: the entries that may be meant, likeliest first; at least one.
+        names: the name of each entry in the question. Entries with the same name are offered as one
             choice.
+        every: whether the user asked to act on all of them.
     """
     alike: dict[str, list[Entry]] = {}
     for name, each in zip(names, found, strict=True):

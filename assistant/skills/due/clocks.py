@@ -1,4 +1,4 @@
-"""The clocks by which timers, alarms and reminders are due."""
+"""The clocks that determine when timers, alarms and reminders are due."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Clocks:
     """The machine's clocks.
 
     Attributes:
-        now: the time that the machine shows, in UTC. It may be set.
+        now: the time that the machine shows, in UTC. The clock may be set.
         steady: a count of seconds that advances evenly, even while the machine sleeps.
         zone: the zone in which the user is at present. None stands for the machine's own.
     """

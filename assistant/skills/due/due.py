@@ -1,4 +1,4 @@
-"""Watches when timers, alarms and reminders are due, and lets them ring."""
+"""Watches for timers, alarms and reminders that are due, and rings them."""
 
 import asyncio
 import logging
@@ -31,9 +31,9 @@ CHECK_S = 10.0
 """Longest time between two checks of the clock and the state, in seconds. The clock may be set, and
 the machine may sleep."""
 LATE_S = 60.0
-"""Seconds. What has been due for longer, because nobody watched, is reported as missed."""
+"""Seconds. An entry that was due for longer, because nothing watched, is reported as missed."""
 AGAIN_S = 30.0
-"""Seconds until what wasn't heard rings again, or until the state is read again after an error."""
+"""Seconds until an entry that wasn't heard rings again, or until a retry after an error."""
 
 
 class Ringer(Protocol):
@@ -44,10 +44,10 @@ class Ringer(Protocol):
         call of `words`, counted from 1, returned the last text that was heard; 0 if none was heard.
 
         Args:
-            words: called right before each time that its text is said. It returns None if nothing
-                is to be said any more.
-            insistent: whether to repeat it every few seconds until it is silenced, or a minute has
-                passed.
+            words: called right before each time its text is said. Returns None if there is nothing
+                left to say.
+            insistent: whether to repeat the bell and the text every few seconds, until they are
+                silenced or a minute has passed.
         """
 
     def silence(self) -> bool:
@@ -65,11 +65,12 @@ class _Known:
 
 
 class DueWatch:
-    """Rings what is due, one after the other; what is due at the same time rings together.
+    """Rings entries when they are due. Entries that are due at the same time ring together.
 
-    An entry counts as rung when its words were heard. That is recorded in the store, so that after
-    a restart nothing is lost and nothing rings again. What was due while the assistant was off, or
-    while the machine slept, is reported once, in one sentence. Use it only on the event loop.
+    An entry counts as rung once its words have been heard. This is recorded in the store, so that
+    a restart neither loses an entry nor rings it again. Entries that were due while the assistant
+    was off, or while the machine slept, are reported once, in one sentence. Use this class only on
+    the event loop.
 
     Args:
         emit: receives notices of errors.
@@ -88,13 +89,13 @@ class DueWatch:
         self._known: dict[str, _Known] = {}
         """All entries, by their ids."""
         self._looked_at = float("-inf")
-        """When the watch last looked at the clock, by the steady clock."""
+        """The time of the last check, by the steady clock."""
         self._missed: set[str] = set()
-        """Ids of what was due while nobody watched, and has not been reported yet."""
+        """Ids of entries that were due while nothing watched, and have not been reported yet."""
         self._ringing: tuple[str, ...] = ()
-        """Ids of what rings now."""
+        """Ids of the entries that are ringing."""
         self._heard: set[str] = set()
-        """Ids of what was heard, until that is recorded."""
+        """Ids of the entries that were heard, until this is recorded."""
         self._failed = False
 
     def watch(self, event: Event) -> None:
@@ -121,7 +122,7 @@ class DueWatch:
                 if not self._failed:  # report it once
                     self._emit(notice(error))
                 self._failed = True
-            except Exception:  # whatever it is, the rest must still ring
+            except Exception:  # whatever the error, other entries must still ring
                 logger.exception("Alarms, timers or reminders that are due could not ring.")
                 wait_s = AGAIN_S
             with suppress(TimeoutError):
@@ -129,7 +130,8 @@ class DueWatch:
                     await self._changed.wait()
 
     async def check(self) -> float:
-        """Ring what is due. Return in how many seconds to check again. Raises StoreError."""
+        """Ring what is due. Return the number of seconds until the next check. Raises
+        StoreError."""
         await self.entries.follow_clock()
         await self._record()
         await self._read()
@@ -189,14 +191,15 @@ class DueWatch:
         }
 
     def _note_missed(self) -> None:
-        """If nobody has watched for a while, note what was due meanwhile."""
+        """If the last check was more than `LATE_S` seconds ago, note the entries that have been due
+        for at least that long."""
         if self._clocks.steady() - self._looked_at > LATE_S:
             late = self._clocks.now() - timedelta(seconds=LATE_S)
             self._missed |= {key for key, each in self._due().items() if each.at <= late}
 
     async def _ring(self) -> set[str]:
-        """Ring what is due, and what becomes due meanwhile. What was missed is reported separately.
-        Return the ids of what was not heard, although it is still wanted."""
+        """Ring the entries that are due, and those that become due meanwhile. Missed entries are
+        reported separately. Return the ids of entries that are still due but were not heard."""
         first = self._due()
         late = not self._missed.isdisjoint(first)
         insistent = not late and any(_insists(each) for each in first.values())
@@ -228,8 +231,8 @@ class DueWatch:
         return first.keys() & self._due().keys()
 
     async def _record(self) -> None:
-        """Record what was heard, except for what has been changed meanwhile: what was snoozed or
-        set anew is not due any more."""
+        """Record which entries were heard. Skip those that were snoozed or set anew meanwhile,
+        because they are not due any more."""
         if not self._heard:
             return
         now, zone = self._clocks.now(), self._clocks.zone()
@@ -244,7 +247,7 @@ class DueWatch:
         self._heard.clear()
 
     async def _clear_away(self) -> None:
-        """Remove what is over and can't be snoozed any more."""
+        """Remove entries that are over and can't be snoozed any more."""
         since = self._clocks.now() - SNOOZABLE
         over = [
             key
@@ -266,5 +269,5 @@ class DueWatch:
 
 
 def _insists(known: _Known) -> bool:
-    """Whether it rings until it is silenced. A reminder rings only once."""
+    """Whether an entry rings until it is silenced. A reminder rings only once."""
     return known.kind is not EntryKind.REMINDER

@@ -13,7 +13,7 @@ The keys of their contents are:
                local        when it is due otherwise: local time without a zone, in ISO format
                repeat       the repetition (`Repeat.as_json`); missing if there is none
                since        only occurrences after this moment count; only with `repeat`
-    all        rang_at      when it was last told to the user; missing if never
+    all        rang_at      when the user last heard it; missing if never, or if snoozed since
                snoozed_until  when it rings again; missing otherwise
 
 Moments are microseconds since 1970 in UTC. `local` and `since` follow the clock and the zone that
@@ -39,7 +39,7 @@ from assistant.state import Entry, EntryKind, StateStore
 
 DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
 SNOOZABLE = timedelta(minutes=10)
-"""How long something can be snoozed after it rang."""
+"""Time after ringing within which an entry can still be snoozed."""
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
 """Keys of moments that measure elapsed time, and are shifted when the clock is set."""
 SET_S = 1.0
@@ -58,7 +58,7 @@ class Change:
 
 
 def scheduled(when: Schedule, now: datetime) -> dict[str, Any]:
-    """Return the keys of a content that say when it is due."""
+    """Return the part of an entry's content that says when the entry is due."""
     if when.after is not None:
         return {"at": microseconds(now + when.after)}
     content: dict[str, Any] = {"local": when.local.isoformat() if when.local else ""}
@@ -68,12 +68,12 @@ def scheduled(when: Schedule, now: datetime) -> dict[str, Any]:
 
 
 def snoozed(content: Content, until: datetime) -> Content:
-    """Return the content of an entry that rings, or has rung, after it was snoozed."""
+    """Return the new content of an entry that rings or has rung, now that it is snoozed."""
     return {**_told(content), "snoozed_until": microseconds(until)}
 
 
 def rung(content: Content, now: datetime) -> Content:
-    """Return the content of an entry that was due, after it was told to the user."""
+    """Return the new content of an entry that was due, now that the user has heard it."""
     told = {**_told(content), "rang_at": microseconds(now)}
     if "repeat" in content:
         told["since"] = microseconds(now)
@@ -92,9 +92,8 @@ def shifted(content: Content, by: timedelta, now: datetime) -> Content:
 
 
 def resumed(content: Content, now: datetime, zone: tzinfo | None) -> Content | None:
-    """Return the content of an entry that is switched on again. It is unchanged unless its time has
-    passed. In that case, a repeating entry rings only at later times, and for any other entry,
-    return None."""
+    """Return the content of an entry that is switched on again. If its time has passed, a repeating
+    entry rings only at later times, and None is returned for any other entry."""
     if (due_at(content, zone) or NEVER) > now:
         return content
     if "repeat" not in content:
@@ -110,7 +109,7 @@ def _told(content: Content) -> dict[str, Any]:
 class DueEntries:
     """A user's timers, alarms and reminders.
 
-    Each method may raise StoreError and has then changed nothing.
+    Each method may raise StoreError. In that case nothing has changed.
     """
 
     def __init__(self, store: StateStore, clocks: Clocks) -> None:
@@ -127,7 +126,7 @@ class DueEntries:
         return due_at(content, self.clocks.zone())
 
     async def follow_clock(self) -> None:
-        """If the clock was set, shift all that counts real time."""
+        """If the clock was set, shift the moments that measure elapsed time."""
         await asyncio.to_thread(self._follow_clock)
 
     async def all(self, *kinds: EntryKind) -> list[Entry]:
@@ -136,12 +135,13 @@ class DueEntries:
         return await asyncio.to_thread(self._all, kinds)
 
     async def running(self, kind: EntryKind) -> list[Entry]:
-        """Return what is set, soonest first; paused timers last."""
+        """Return the entries that are set, soonest first; paused timers last."""
         pending = [each for each in await self.all(kind) if not is_over(each.content)]
         return sorted(pending, key=lambda each: self.due_at(each.content) or NEVER)
 
     async def lately_rung(self, *kinds: EntryKind) -> list[Entry]:
-        """Return what rang in the last `SNOOZABLE` and has not been snoozed, latest first."""
+        """Return the entries that rang within the last `SNOOZABLE` and have not been snoozed,
+        latest first."""
         since = microseconds(self.clocks.now() - SNOOZABLE)
         found = [
             each

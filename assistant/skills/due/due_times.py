@@ -1,5 +1,5 @@
-"""When an entry is due, computed from its content. A screen computes this too, so this module
-imports no store. `due_entries` describes the contents."""
+"""Computes when an entry is due from its content. The screen uses this module too, so it imports no
+store. `due_entries` describes the contents."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
@@ -32,6 +32,6 @@ def due_at(content: Content, zone: tzinfo | None) -> datetime | None:
 
 
 def is_over(content: Content) -> bool:
-    """Whether it has rung, and won't ring again."""
+    """Whether an entry with this content has rung and won't ring again."""
     again = content.keys() & {"repeat", "snoozed_until"}
     return "rang_at" in content and not again

@@ -24,7 +24,7 @@ RUNG_ALREADY = "That has rung already."
 MOST = 5
 """Maximum number of things that are named at once."""
 EXACT_S = 600
-"""If at most this many seconds are left of a timer, seconds are spoken, too."""
+"""If a timer has at most this many seconds left, seconds are spoken, too."""
 COARSE_S = 10
 """If more than a minute is left, the seconds are rounded to multiples of this number."""
 _ONE_UNIT = re.compile(r"([\w-]+ (?:second|minute|hour|day|week))s?")
@@ -109,7 +109,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def series(phrases: Sequence[str]) -> str:
-    """Join phrases that have commas themselves: "a; b; and c". If there are many, the last ones are
+    """Join phrases that contain commas: "a; b; and c". If there are many, the last ones are
     only counted."""
     more = len(phrases) - MOST
     shown = [*phrases[:MOST], f"{number_word(more)} more"] if more > 0 else list(phrases)
@@ -121,7 +121,7 @@ def sentence(text: str) -> str:
 
 
 def ring_words(things: Sequence[DueThing], now: datetime) -> str:
-    """Return what is said while these ring: "The pasta timer is done. It's seven o'clock."."""
+    """Return what is said while things ring: "The pasta timer is done. It's seven o'clock."."""
     said = list(dict.fromkeys(_ringing(each, now) for each in things))
     more = len(said) - MOST
     if more > 0:

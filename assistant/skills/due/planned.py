@@ -1,4 +1,4 @@
-"""What alarms and reminders have in common: they are listed, found by their time and their words,
+"""The code that alarms and reminders share: they are listed, found by their time and their words,
 and cancelled."""
 
 import re
@@ -46,9 +46,9 @@ class Wording(NamedTuple):
 
 
 class Planned(ABC):
-    """The skill for the alarms, or for the reminders, of a user.
+    """The skill for a user's alarms, or for a user's reminders.
 
-    A subclass sets them, and says what they are called. Below, "one" is an alarm or a reminder.
+    A subclass sets and names them. Below, "one" is an alarm or a reminder.
 
     Args:
         off_record: returns whether the session is off the record. No words are stored then.
@@ -85,11 +85,11 @@ class Planned(ABC):
 
     @abstractmethod
     def choice(self, content: Content, at: str) -> str:
-        """Return the same for a question that offers several: "seven tomorrow"."""
+        """Return what one is called in a question that offers several: "seven tomorrow"."""
 
     @abstractmethod
     def told(self, contents: Sequence[Content]) -> str:
-        """Return the sentence that lists these; at least one."""
+        """Return the sentence that lists entries with these contents; at least one."""
 
     @abstractmethod
     def named_in(self, command: Command) -> str:
@@ -128,7 +128,8 @@ class Planned(ABC):
         return Reply(self.told([each.content for each in found]))
 
     async def _cancel(self, command: Command, *, sure: bool = True) -> Reply:
-        """Cancel the one that is meant. If only some of the words fit, ask first."""
+        """Cancel the one that is meant. If the command is not `sure`, or only some of its words
+        fit, ask first."""
         found, fits = await self._meant(command)
         if not found:
             return Reply(await self._nothing(self.wording.no_such))
@@ -230,8 +231,8 @@ class Planned(ABC):
         return _together(replies)
 
     async def _leave_out(self, found: Sequence[Entry], day: date | None) -> Reply:
-        """Skip repeating entries on a day. If any of them doesn't ring next on that day, ask
-        whether to cancel them altogether."""
+        """Skip repeating entries on a day. If any of them is next due on another day, ask whether
+        to cancel them altogether."""
         if any(self._local(each.content).date() != day for each in found):
             text = f"Shall I cancel {self._names(found)} altogether?"
             return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
@@ -314,7 +315,7 @@ class Planned(ABC):
     def _day(self, when: str | None) -> date | None:
         """Return the one day that the words name."""
         read = self._read(when)
-        if read is None and _TODAY.fullmatch(when or ""):  # whose usual time may have passed
+        if read is None and _TODAY.fullmatch(when or ""):  # the usual time may have passed today
             return self.entries.clocks.local().date()
         if read is None or read.local is None or read.repeat is not None:
             return None
@@ -330,7 +331,7 @@ class Planned(ABC):
         return self._local(entry.content).time().replace(second=0, microsecond=0)
 
     def _on(self, entry: Entry, day: date) -> bool:
-        """Whether it is due on a day."""
+        """Whether an entry is due on a day."""
         content, zone = entry.content, self.entries.clocks.zone()
         if "repeat" not in content:
             return self._local(content).date() == day

@@ -14,14 +14,14 @@ from assistant.skills.skill import Reply
 from assistant.state import Entry
 
 USUAL_S = 600.0
-"""How long something is snoozed if nothing else is said, in seconds."""
+"""Seconds for which an entry is snoozed if the user doesn't say for how long."""
 HOW_LONG = "For how long?"
 NOTHING_RINGS = "Nothing has rung in the last ten minutes."
 NOT_AGAIN = "All right, the snooze is off."
 
 
 class Snoozing:
-    """Snoozes what rings now, or rang in the last ten minutes: it rings again later."""
+    """Snoozes what rings now or rang in the last ten minutes, so that it rings again later."""
 
     kinds = frozenset({CommandKind.SNOOZE})
 
@@ -54,7 +54,7 @@ class Snoozing:
         return Reply(text, undo=partial(self._let_be, [each.before.id for each in changes]))
 
     async def _let_be(self, keys: Sequence[str]) -> Reply:
-        """Undo a snooze: what rang counts as rung again."""
+        """Undo a snooze. The entries count as rung, and don't ring again."""
         entries = self._watch.entries
         now = entries.clocks.now()
 

@@ -39,7 +39,7 @@ _MOMENTS = frozenset({"ends_at", "left_s", "rang_at", "snoozed_until"})
 
 class Timers:
     """Sets timers, changes them, and says how long they still run. Several may run at once. The
-    user names the one that is meant by its name or its length. If that is unclear, the user is
+    user picks one by its name or its length. If it is unclear which one is meant, the user is
     asked.
 
     Args:
@@ -92,8 +92,8 @@ class Timers:
         return await self.carry_out(command) or Reply(NONE)
 
     def _question(self, command: Command, found: Sequence[Entry]) -> str:
-        """Return the question whether the command is meant; empty if it doesn't say how much time
-        to add or to take off."""
+        """Return a question that asks whether the command is meant; empty if the command doesn't
+        say how much time to add or to take off."""
         one = listed([the_timer(each.content) for each in found])
         length = seconds(command.when or "")
         match command.kind:
@@ -192,7 +192,7 @@ class Timers:
         return Reply(text, undo=partial(self._put_back, by_s, rang))
 
     def _by(self, by_s: float) -> Callable[[Entry], Content | None]:
-        """Return the edit that lengthens a timer. A timer that has rung runs again, from now."""
+        """Return a function that lengthens a timer. A timer that has rung runs again, from now."""
         now = self._entries.clocks.now()
 
         def edit(timer: Entry) -> Content | None:
@@ -211,7 +211,7 @@ class Timers:
         rung are over again.
 
         Args:
-            rang: id of a timer → the moments that it contained before, if it had rung.
+            rang: id of a timer → the moments that it contained before, or None if it had not rung.
         """
         shorten = self._by(-by_s)
         for each in await self._entries.running(_TIMER):
@@ -292,8 +292,8 @@ class Timers:
         return await which(found, self._choices(found), act, every=command.every)
 
     def _choices(self, found: Sequence[Entry]) -> list[str]:
-        """Return what each timer is called in a question, soonest first. Those of the same length
-        are told apart by the time that is left, or else by their order."""
+        """Return what each timer is called in a question, soonest first. If two have the same name
+        or length, the time left is added. If that doesn't tell them apart, their order does."""
         names = [timer_choice(each.content) for each in found]
         if len(set(names)) < len(names):
             still = [left(self._left_s(each.content)) for each in found]

@@ -35,10 +35,10 @@ Act = Callable[[str], Awaitable[Reply]]
 
 
 class Lists:
-    """Adds to lists, reads them, and ticks off and removes what is on them.
+    """Adds to lists, reads them, and ticks off or removes their items.
 
-    A list is created when something is put on it, or when it is first named. If the user names no
-    list, the one that was used last is meant, or else the only one.
+    A command that adds to a list creates it if necessary, even if the command doesn't say what to
+    add. If the user names no list, they mean the one that was used last, or else the only one.
 
     Args:
         lexicon: compares the texts of items.
@@ -161,7 +161,7 @@ class Lists:
         return Reply(question, if_yes=partial(self.carry_out, command))
 
     async def _ask_what(self, command: Command, name: str, meant: Sequence[UserList]) -> Reply:
-        """Ask what to add. A list that is named for the first time is created."""
+        """Ask what to add. If the command names a list that doesn't exist, create it."""
         if name and not meant:
             new = await asyncio.to_thread(self._lists.create, name)
             self._use(new.id)
@@ -176,10 +176,10 @@ class Lists:
         return Reply(f"What shall I add{where}?", if_said=what)
 
     async def _what(self, command: Command, words: str) -> Reply | None:
-        """Take the answer to the question which items are meant. Return None if it names none."""
+        """Take the user's answer about which items they mean. Return None if it names none."""
         if not parts(words):
             return None
-        if words[:2].istitle():  # the capital only begins the answer
+        if words[:2].istitle():  # capitalised only because it begins the answer
             words = f"{words[0].lower()}{words[1:]}"
         command = replace(command, words=words)
         if command.kind is CommandKind.LIST_ADD:
@@ -253,7 +253,7 @@ class Lists:
         return Reply(spoken_lists.contents(found))
 
     def _whether(self, words: str, lists: Sequence[UserList]) -> str:
-        """Return the answer to whether something is on one of the lists."""
+        """Return a sentence that says whether something is on one of the lists."""
         for each in lists:
             if found := self._lists.fitting(words, each.open):
                 self._use(each.id)
@@ -301,8 +301,8 @@ class Lists:
         return await self._off_list.find(off, (with_any or meant)[0].id)
 
     def _with_any(self, wanted: Sequence[str], lists: Sequence[UserList]) -> list[UserList]:
-        """Return the lists on which any of the items is not done or, if there are none, those on
-        which any of them is done."""
+        """Return the lists that have any of the items still to do. If there are none, return the
+        lists that have any of them ticked off."""
         fits = self._lists.fitting
         open_ = [each for each in lists if any(fits(words, each.open) for words in wanted)]
         return open_ or [each for each in lists if any(fits(words, each.items) for words in wanted)]
@@ -380,8 +380,8 @@ def _undo_arguments(added: Added) -> tuple[list[str], list[str], str]:
 
 
 def _added(added: Added, changed: Sequence[Item], there: Sequence[str]) -> str:
-    """Return the sentence that says what was added. If there are other lists, it calls a newly
-    created list new, because the name may have been misheard."""
+    """Return the sentence that says what was added. If there are other lists, the sentence calls a
+    newly created list "new", because its name may have been misheard."""
     new = "new " if added.created and added.beside else ""
     texts = [each.text for each in changed]
     text = f"Added {spoken_lists.items(texts)} to your {new}{added.to.name} list."

@@ -132,7 +132,7 @@ class Notes:
         return Reply(f"{text} And {number_word(more)} more." if more > 0 else text)
 
     async def _none(self, words: str | None) -> str:
-        """Return the reply if there is no note that could be meant."""
+        """Return the reply if the user can't mean any note."""
         every = await asyncio.to_thread(self._all)
         return f"I have no note{self._about(words)}." if every else NO_NOTES
 
@@ -165,7 +165,7 @@ class Notes:
         return Reply(WHICH, if_said=self._told_which)
 
     async def _told_which(self, words: str) -> Reply | None:
-        """Take the answer to the question which note is meant. Return None if no note fits."""
+        """Take the user's answer about which note they mean. Return None if no note fits."""
         found = await self._meant(words)
         if len(found) == 1:
             return await self._do_remove([found[0].id])
@@ -221,8 +221,9 @@ class Notes:
         return sorted(found, key=lambda each: each.created)[::-1]
 
     async def _meant(self, words: str | None) -> list[Entry]:
-        """Return the notes that may be meant, newest first: those that have most words in common
-        with the subject. If there is no subject, return the newest note, or all."""
+        """Return the notes that may be meant, newest first: those that share the most words with
+        the subject. If `words` name no subject, return the newest note if they ask for it, or else
+        all notes."""
         every = await asyncio.to_thread(self._all)
         pointer = _pointer(words)
         if words is None or pointer:
@@ -272,8 +273,8 @@ def _text(note: Entry) -> str:
 
 
 def _pointer(words: str | None) -> str:
-    """Return how words refer to notes without a subject: "newest", "every" or "any". Return an
-    empty text if they name a subject."""
+    """Return how words that name no subject refer to notes: "newest", "every" or "any". Return an
+    empty string if they name a subject."""
     said = set(re.findall(r"[\w']+", (words or "").lower())) - words_of("notes", "any")
     for pointer in ("newest", "every"):
         if said and said <= words_of("notes", pointer):

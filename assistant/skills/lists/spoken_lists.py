@@ -51,7 +51,7 @@ def contents(of: UserList) -> str:
 
 
 def overview(lists: Sequence[UserList]) -> str:
-    """Return the sentence that names several lists, with what is open on each."""
+    """Return the sentence that names several lists, with the number of open items on each."""
     each_one = [f"{each.name} {_state(each)}" for each in lists]
     return f"You have {number_word(len(lists))} lists: {joined(each_one, most=MOST)}."
 
@@ -74,7 +74,7 @@ def ticked_before(texts: Sequence[str]) -> str:
 
 
 def is_on(found: Sequence[Item], where: str) -> str:
-    """Return the answer to whether something is on a list. `found` are the items that fit."""
+    """Return the sentence that confirms that the items `found` are on a list."""
     texts = [each.text for each in found]
     return f"Yes, {items(texts)} {_are(texts)} on {where}."
 

@@ -1,4 +1,4 @@
-"""The user's lists in the store, and which of them or of their items the user means."""
+"""Stores the user's lists, and finds the lists and the items that the user means."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,11 +41,11 @@ class UserList:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What adding items has done.
+    """The result of adding items to a list.
 
     `new` are new items, `reopened` items that were marked as done and are now open again, and
     `there` items that were already open on the list. `created` is whether the list was created for
-    them, and `beside` whether there were other lists then.
+    them, and `beside` whether any lists existed before.
     """
 
     to: UserList
@@ -57,10 +57,10 @@ class Added:
 
 
 class StoredLists:
-    """Reads and changes the lists of a store. The content of a list is {"name": str}, the content
+    """Reads and changes the lists in a store. The content of a list is {"name": str}, the content
     of an item {"text": str, "done": bool}.
 
-    All methods that use the store block, and may raise StoreError. Lists and items may be gone at
+    All methods that use the store block, and may raise StoreError. Lists and items may disappear at
     any time.
 
     Args:
@@ -138,8 +138,8 @@ class StoredLists:
         """Undo `add`. Return the texts of the items that are no longer on the list.
 
         Args:
-            created: id of the list if it was created for the items, or empty. It is removed if
-                nothing else is on it, not even what is hidden.
+            created: id of the list if it was created for the items, or empty. The list is removed
+                if nothing else is on it, not even hidden items.
         """
         gone = [str(each.content["text"]) for each in self._store.remove(added)]
         gone += [each.text for each in self.mark(reopened, done=True)]
@@ -155,11 +155,11 @@ class StoredLists:
     # -- what is meant --------------------------------------------------------------------------
 
     def named(self, name: str, lists: Sequence[UserList]) -> UserList | None:
-        """Return the list of this name, or else the only list for which this name is a synonym;
+        """Return the list with this name, or else the only list for which this name is a synonym;
         None if there is none.
 
         Args:
-            name: as from `list_name`.
+            name: a result of `list_name`.
         """
         wanted = self._name_key(name)
         for each in lists:
@@ -181,8 +181,8 @@ class StoredLists:
         return fitting[0] if len(fitting) == 1 else None
 
     def fitting(self, words: str, items: Sequence[Item]) -> list[Item]:
-        """Return the items that may be meant. The words match an item exactly, or else apart from
-        the amount, or else are all contained in it."""
+        """Return the items that may be meant: those that match the words exactly, or else those
+        that match apart from the amount, or else those that contain all of the words."""
         whole, core = self._whole(words), self._core(words)
         same = [each for each in items if self._whole(each.text) == whole]
         same = same or [each for each in items if self._core(each.text) == core]
@@ -196,7 +196,7 @@ class StoredLists:
         return self._whole(without_amount(text))
 
     def _name_key(self, name: str) -> frozenset[str]:
-        """Return the words of a name in a form in which names are compared."""
+        """Return the form of a name that is used to compare names."""
         return frozenset(self._lexicon.content_and_numbers(name) or [name.casefold()])
 
 

@@ -1,4 +1,4 @@
-"""What the user asks of the long-term memory: to remember, correct, explain and forget."""
+"""The skills of the long-term memory: they remember, correct, explain and forget."""
 
 from typing import TYPE_CHECKING
 

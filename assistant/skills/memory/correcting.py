@@ -54,8 +54,8 @@ SCHEMA: Mapping[str, Any] = {
 class Correcting:
     """Corrects what the last answer was based on, or what the user said last.
 
-    What was wrong is superseded and stays in the store. A correction is made at once only if it is
-    certain what changes, and nothing else that was said is lost. If it is only likely, the user is
+    The wrong statement is superseded and stays in the store. A correction is made at once only if
+    it is certain what changes, and nothing else that the user said is lost. Otherwise the user is
     asked. If there is nothing that could be wrong, the language model answers.
 
     Args:

@@ -86,8 +86,8 @@ class Explaining:
         self._now = now
         self._english = english
         self._obeyed: CommandKind | None = None
-        """The kind of the last command that was replied to since the last answer; None if there was
-        none."""
+        """The kind of the last command since the model's last answer, not counting `BY_THE_WAY`;
+        None if there was none."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -99,8 +99,8 @@ class Explaining:
                 self._obeyed = kind
 
     async def carry_out(self, command: Command) -> Reply | None:
-        # Reading would hold the event loop for too long, so it runs in a thread, on a copy of data
-        # that the loop may change.
+        # Reading would block the event loop for too long, so it runs in a thread. The thread gets a
+        # copy, because the loop may change the original.
         turns = [turn for turn in self._turns.all() if not turn.exchange.open]
         named = self._turns.named
         if command.kind is CommandKind.WHY:

@@ -103,7 +103,7 @@ class Forgetting:
         return request_of(command, self._executor.now())
 
     async def _resolved(self, request: ForgetRequest) -> ForgetPlan:
-        """Resolve the request in a thread, because this would hold the event loop for too long."""
+        """Resolve the request in a thread, so as not to block the event loop."""
         return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
 
     async def _forget(self, plan: ForgetPlan, wish: str = "", *, chosen: bool = False) -> Reply:
@@ -236,7 +236,7 @@ NO_NAMES = frozenset(
 )
 """Words that are not names, whether or not they are capitalised."""
 BEFORE_NAMES = frozenset({"and", "or", "with", "about", "where", "when", "why", "what"})
-"""Words after which a name may follow."""
+"""Words that a name may follow."""
 
 
 def wish_of(command: Command, request: ForgetRequest, *, english: bool) -> str:

@@ -35,8 +35,7 @@ _CLAUSE = re.compile(
 )
 """Matches a clause whose subject is the user: "how the user feels"."""
 _SPOKEN = {"user's": ("your", "my"), "user": ("you", "me"), "assistant's": ("my", "your")}
-"""Word of a note → the word that the assistant says instead, and the word that the user says
-instead."""
+"""Word of a note → the words that the assistant and the user would say instead, in this order."""
 
 
 class Lifting:
@@ -63,7 +62,7 @@ class Lifting:
 
     async def carry_out(self, command: Command) -> Reply | None:
         found = self._meant(command.words)
-        if not found:  # perhaps it was never meant to last, and the model must hear it
+        if not found:  # the wish may not have been a lasting one: then the model must answer
             return Reply(NO_SUCH) if command.names_wish else None
         if len(found) > 1:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)

@@ -1,4 +1,4 @@
-"""The skill that remembers what the user asks to be remembered."""
+"""The skill that remembers what the user asks the assistant to remember."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class _Statement:
 
 
 class Remembering:
-    """Stores statements that the user asks to be remembered, and keeps what they said before.
+    """Stores what the user asks the assistant to remember: a new statement, or an earlier one.
 
     Args:
         off_record: returns whether the session is off the record.

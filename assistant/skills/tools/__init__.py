@@ -1,5 +1,4 @@
-"""Tools of other programs: which one is meant, with which arguments, and what is said about its
-answer."""
+"""Uses tools of other programs: chooses a tool, checks its arguments, and says what it answers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What is said about the result of a tool.
+"""Puts the result of a tool into words.
 
 A result is untrusted text. The language model sees it once, as data, and puts it into one sentence,
 which is checked. Neither the result nor the sentence becomes part of a later prompt or of a memory,
@@ -48,8 +48,9 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w’']+")
 
 
 async def answer_from(llm: LanguageModel, tool: Tool, question: str, result: ToolResult) -> str:
-    """Return one sentence that answers the user's question from a result. If the language model
-    makes none that passes the checks, the tool's own words are said if they can be read aloud."""
+    """Return one sentence that answers the user's question from a result. If the language model's
+    sentence doesn't pass the checks, return the tool's own words if they can be read aloud, or else
+    a fixed sentence."""
     prompt = await asyncio.to_thread(shipped, "answer_from_tool", _example)
     read = bounded(result.text, llm)
     try:
@@ -91,7 +92,7 @@ def own_words(result: ToolResult) -> str:
 
 
 def is_supported(sentence: str, known: str) -> bool:
-    """Whether a sentence can be spoken, and contains no number or name that is not in `known`.
+    """Whether a sentence can be spoken, and contains only numbers and names that are in `known`.
 
     >>> is_supported("It is 4:57 pm in Berlin.", "Berlin 16:57")
     True
@@ -131,8 +132,8 @@ def _numbers(text: str) -> set[float]:
 
 
 def _hours(text: str) -> set[float]:
-    """Return, for times in a text that a twelve-hour clock shows differently, the hour on such a
-    clock: 4 for 16:57."""
+    """Return the hours, on a twelve-hour clock, of those times in a text that such a clock shows
+    differently: 4 for 16:57."""
     return {float(int(each) % 12 or 12) for each in _CLOCK.findall(text)}
 
 

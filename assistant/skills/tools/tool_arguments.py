@@ -2,8 +2,8 @@
 
 The language model proposes arguments, and sometimes invents them. So only what the user has said is
 passed to a tool: a text that occurs in the utterance, a number that was said, one of the tool's own
-choices that was named, a time of day, or the time zone of a place. Everything else is dropped, and
-asked for if the tool needs it.
+choices that was named, a time of day, or the time zone of a place. Everything else is dropped. If
+the tool needs it, the user is asked for it.
 """
 
 import re
@@ -23,7 +23,7 @@ Argument = Value | list[str]
 Read = TypeVar("Read")
 
 LONGEST_PLACE, LONGEST_TIME = 4, 6
-"""Maximum numbers of words in the name of a place, and in a time."""
+"""Maximum number of words in the name of a place, and in a time."""
 LONGEST_TEXT = 400
 """Maximum number of characters of an argument."""
 _WORD = re.compile(r"[^\W_]+(?:[.:'’][^\W_]+)*")
@@ -192,8 +192,8 @@ def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterat
 
 def _numbers(text: str) -> set[float]:
     """Return the numbers that a text names, in digits or words. Return none at all if it says
-    "minus" or "negative": a minus sign can't be told from a dash. Commas between thousands are left
-    out."""
+    "minus" or "negative": a minus sign can't be told from a dash. Commas between thousands are
+    ignored."""
     if _NEGATIVE.search(text.lower()):
         return set()
     text = _THOUSANDS.sub("", text)
@@ -209,8 +209,8 @@ def _number(parameter: Parameter, value: float) -> Value | None:
 
 
 def _only_choice(choices: Sequence[str], text: str) -> str | None:
-    """Return the choice whose words a text contains one after the other. None if the text contains
-    no choice, or several that are not part of each other."""
+    """Return the choice whose words occur in a text, side by side. If one choice contains all the
+    others that occur, return that one. Return None if none occurs, or several different ones."""
     said = f" {' '.join(_words_of(text))} "
     found = [
         each for each in choices if (words := _words_of(each)) and f" {' '.join(words)} " in said

@@ -76,7 +76,7 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values(parameter: Parameter) -> dict[str, Any]:
-    """Return the schema of a parameter's values, or null."""
+    """Return the schema of a parameter's values, which include null."""
     if parameter.choices:
         values: dict[str, Any] = {"type": "string", "enum": list(parameter.choices)}
     elif parameter.kind is ParameterKind.TEXTS:

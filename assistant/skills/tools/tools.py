@@ -33,14 +33,13 @@ logger = logging.getLogger(__name__)
 
 LEAST_TALK = 0.34
 """Minimum similarity of a tool to an utterance that is not a command. At or above it, the language
-model is asked about the tool. This was so for 73 % of 26 requests for tools that were not commands,
-and, with the 26 tools of 4 servers, for 10 of 1,631 other utterances, which then have to wait for
-the model's "none"."""
+model is asked about the tool. With the 26 tools of 4 servers, 73 % of 26 such requests for tools
+reached it, and so did 10 of 1,631 other utterances, which had to wait for the model's "none"."""
 LEAST_ACT = 0.25
 """The same for an utterance that certainly or probably asks for something to be done."""
 LEAST_BARE = 0.42
-"""The same for a tool that needs no argument, if the utterance may not be a request: nothing but
-the similarity shows that the tool is meant. One in 1,600 other utterances is that similar."""
+"""The same for a tool that needs no argument, if the utterance may not be a request. In that case,
+only the similarity shows that the tool is meant. One in 1,600 other utterances is that similar."""
 MOST = 3
 """Number of tools from which the language model chooses."""
 FIND_S = 0.1
@@ -175,7 +174,7 @@ class Tools:
         except asyncio.CancelledError:  # the user has interrupted
             if tool.read_only:
                 call.cancel()
-            else:  # it may have been done
+            else:  # the change may have been made
                 self._remark(answered)
             raise
         if done:
