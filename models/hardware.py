@@ -20,7 +20,7 @@ PROBE_BYTES = 64 << 20
 
 TOKENS_PER_PASS = 0.9
 """Number of tokens that llama.cpp generates while the probe reads as many bytes as the model has.
-It applies to Q4_K_M on the CPU. It was calibrated on a 2-core Xeon, where one thread read 24 GB/s.
+This holds for Q4_K_M on the CPU. It was calibrated on a 2-core Xeon, where one thread read 24 GB/s.
 There, the 1.5B model (1.12 GB) generated 31 tokens per second on two threads, and about 0.6 times
 as many on one. This rule of thumb is used until the model itself has been measured
 (models/selection/benchmark.py)."""
@@ -109,7 +109,7 @@ def detect() -> Hardware:
 
 
 def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
-    """Measure how many bytes per second `threads` threads can read; return the best of some rounds.
+    """Measure how many bytes per second `threads` threads can read; return the best round's rate.
 
     Generating a token reads the whole model once, so this rate limits the speed of generation. Each
     thread is timed by its own processor time, so that other programs don't affect the result.

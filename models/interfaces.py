@@ -100,7 +100,7 @@ class Chunk:
 class LanguageModel(Protocol):
     """A chat model that streams its answers.
 
-    Every method may raise `ModelFailed`, whose `mend` says what the user can do.
+    Every method may raise `ModelError`. Its `mend`, if set, says what the user can do.
     """
 
     name: str
@@ -218,17 +218,17 @@ class ClassifiedText:
     """The result of classifying an utterance: which command to the assistant it may be.
 
     Attributes:
-        probabilities: the probability of each kind of command, by the names in
+        probabilities: the probability of each kind of command, by its name in
             `assistant.intents.CommandKind`. Their sum is at most 1. The rest is the probability
             that the utterance is not a command.
         words, when, name: the command's arguments, exactly as they stand in the utterance; None for
             a missing argument. `assistant.intents.Command` explains them.
-        live: the probability that the utterance asks for something that only somebody with the
-            internet could know (tomorrow's weather).
-        unseen: the probability that only somebody who was there could know it (what is in the
-            fridge).
-        told: the probability that the utterance asks for a fact of the user's life, which only the
-            user can have told (the sister's surname). Independent of the others.
+        live: the probability that the utterance asks for something that only somebody with internet
+            access could know (tomorrow's weather).
+        unseen: the probability that it asks for something that only an eyewitness could know (what
+            is in the fridge).
+        told: the probability that it asks for a fact about the user's life that only the user can
+            have told (the sister's surname). Independent of the others.
     """
 
     probabilities: Mapping[str, float]
@@ -246,8 +246,8 @@ class ClassifiedText:
 
 
 class IntentClassifier(Protocol):
-    """Decides whether an utterance is a command to the assistant itself, and of which kind, and
-    whether it asks for something that the assistant can't know."""
+    """Decides whether an utterance is a command to the assistant itself, and which kind of command.
+    Also judges whether it asks for something that the assistant can't know."""
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.
@@ -278,7 +278,7 @@ class SlotAct(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DescribedSlot:
-    """A slot as the model reads it: a text that says what it asks for, and its options, if any."""
+    """A slot as the model reads it: a text that says what the slot asks for, and any options."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -311,8 +311,8 @@ class ReadSlot:
 
 @dataclass(frozen=True, slots=True)
 class ReadUtterance:
-    """What an utterance says about slots, in their order. `talk` is the probability that it also
-    says something else that calls for a response."""
+    """What an utterance says about slots, in the slots' order. `talk` is the probability that it
+    also says something else that calls for a response."""
 
     slots: tuple[ReadSlot, ...]
     talk: float
@@ -337,7 +337,7 @@ class SlotReader(Protocol):
 
 
 class Reranker(Protocol):
-    """Judges which of the memories that were recalled answer a question."""
+    """Judges which recalled memories answer a question."""
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.
@@ -347,15 +347,15 @@ class Reranker(Protocol):
         """
 
     def judge(self, question: str, memories: Sequence[str]) -> list[float]:
-        """Return, for each memory, the probability that it answers the question, even if only in
-        part or as of when it was said. Takes a few milliseconds per memory.
+        """Return, for each memory, the probability that it answers the question. A partial answer
+        counts, and so does one that may be outdated by now. Takes a few milliseconds per memory.
 
         Raises:
             ModelFailed: the model is not loaded, or failed.
         """
 
     def outdated(self, question: str, older: str, newer: str) -> float:
-        """Return the probability that, of two memories that answer the question, the newer one
+        """Given two memories that answer the question, return the probability that the newer one
         makes the older one outdated. Takes a few milliseconds.
 
         Raises:

@@ -32,7 +32,7 @@ def release_zeros() -> None:
     is written to it. Nothing may write to it during the call.
 
     llama.cpp fills its KV cache with zeros on creation, which allocates all of it at once. With the
-    smallest model, the cache has 380 MB, of which a conversation of 2,000 tokens needs 50.
+    smallest model, the cache takes 380 MB, of which a conversation of 2,000 tokens needs 50.
     """
     if sys.platform != "linux":
         return
@@ -46,8 +46,7 @@ def release_zeros() -> None:
 
 
 def _large_mappings() -> Iterator[tuple[int, int]]:
-    """Yield the start and end of the process's large private mappings that have no file behind
-    them."""
+    """Yield the start and end of each large private anonymous mapping of this process."""
     for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
         place, permissions, _offset, _device, inode, *_name = line.split()
         start, end = (int(number, 16) for number in place.split("-"))

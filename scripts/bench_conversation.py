@@ -1,10 +1,10 @@
 """Measures what the model reads for each turn of a long conversation, and whether memory use grows.
 
-Types N messages to the `assistant` command, each a moment after the last answer. For every turn it
-counts the tokens that the model read before its first word, and how many of them belong neither to
-the newest message nor to the memories in the prompt. It also compares the resident memory of all
-processes after turn 10 with that after the last turn. With `--remembered`, the memory contains that
-many exchanges of two months ago, and every third message asks about one of them. With `--idle`, the
+Types N messages into the `assistant` command, each a moment after the last answer. For every turn,
+it counts the tokens that the model read before its first word, and how many of them are not part of
+the newest message, the memories or the date. It also compares the resident memory of all processes
+after turn 10 with that after the last turn. With `--remembered`, the memory contains that many
+exchanges from two months ago, and every third message asks about one of them. With `--idle`, the
 language model judges facts whenever nobody is talking.
 """
 

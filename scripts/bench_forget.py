@@ -4,8 +4,8 @@ Each forgotten exchange is deleted from the transcript, and its two memories fro
 the table is rewritten, and every file, version and row is searched for the deleted text. `cpu` is
 the processor time of this process, which depends less on other programs. Before that, exchanges are
 hidden and brought back. This measures how long it takes until an exchange is gone from recall and
-window and is recorded on disk as hidden, how long "forget that" takes after a question, and how
-long either blocks the event loop. Words and vectors are artificial.
+the context window and is recorded on disk as hidden, how long "forget that" takes after a question,
+and how long either blocks the event loop. Words and vectors are artificial.
 """
 
 import sys

@@ -21,7 +21,7 @@ from scripts.common.program import add_number
 RESTING = 0.01
 """Share of a core below which the workers, taken together, have nothing to do."""
 SETTLES = 20
-"""Maximum number of waits for the workers to have nothing to do."""
+"""Maximum number of waits until the workers have nothing to do."""
 
 
 def measured(folder: Path, profile: str, starts: int, seconds: float) -> program.Figures:
@@ -53,7 +53,8 @@ def measured(folder: Path, profile: str, starts: int, seconds: float) -> program
 
 
 def settle(assistant: Talking) -> None:
-    """Wait until the prompt has been read, which takes 15 seconds on a busy machine."""
+    """Wait until the workers have nothing to do. Reading the prompt takes them 15 seconds on a busy
+    machine."""
     for _ in range(SETTLES):
         before = assistant.cpu_seconds().workers
         time.sleep(SETTLE_S)

@@ -6,8 +6,8 @@ encoding them. They are asked on an idle machine (`alone`) and while a language 
 (`busy`). If an encoder has a stand-in (a faster encoder, used when the other is late), they are
 also asked with the words known before the end of speech (`ahead`), and as typed questions, which
 have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same questions
-alternately, on the same rows and vectors. mem0 needs a separate environment (docs/benchmarks.md),
-without which it is left out. Times are in milliseconds.
+alternately, on the same rows and vectors. mem0 needs a separate environment (docs/benchmarks.md);
+without that environment, mem0 is left out. Times are in milliseconds.
 """
 
 import os

@@ -1,10 +1,11 @@
 """Measures how long idle work continues after somebody begins to speak.
 
 In a home full of statements, the language model judges facts as it does between utterances. At a
-random moment of this work, a voice is detected; this is repeated N times. The program measures the
-time until the scheduler reports that the work has stopped, and the time until no thread of the
-assistant or of the model's process uses the processor any more (checked every 2 ms; the processor
-time must not rise for 150 ms). The machine must have nothing else to do. Linux only.
+random moment of this work, the program simulates a user who begins to speak; this is repeated N
+times. It measures the time until the scheduler reports that the work has stopped, and the time
+until no thread of the assistant or of the model's process uses the processor any more (checked
+every 2 ms; the processor time must not rise for 150 ms). The machine must have nothing else to do.
+Linux only.
 """
 
 import asyncio

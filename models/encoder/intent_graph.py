@@ -1,18 +1,19 @@
-"""Writes the ONNX graph with which an encoder recognises intents.
+"""Writes the ONNX graph that recognises intents.
 
-The graph takes token ids, shape (texts, length), of texts of the same length. It has four outputs:
+The graph takes the token ids of texts of equal length, shape (texts, length). Its four outputs are
+logits:
 
-- `intents`, shape (texts, kinds): how strongly a text suggests each kind of command. A softmax
-  gives probabilities.
-- `spans`, shape (texts, length, 4): how strongly each token seems to be outside of the command's
-  arguments, or inside of the first, the second or the third.
-- `knowable`, shape (texts, 3): how strongly a text seems to be of each class in `KNOWABLE`. A
-  softmax gives calibrated probabilities.
-- `told`, shape (texts, 1): the logit of whether only the user can have told what a text asks for.
+- `intents`, shape (texts, kinds): of each kind of command.
+- `spans`, shape (texts, length, 4): of each token being outside the command's arguments, or inside
+  the first, the second or the third.
+- `knowable`, shape (texts, 3): of each class in `KNOWABLE`. A softmax gives calibrated
+  probabilities.
+- `told`, shape (texts, 1): that the text asks for something that only the user can have told the
+  assistant.
 
-In addition to peft's files, the adapter's folder has `intents.json` with the names of the kinds
-(`models/encoder/intents.py`). The weights of the last layers are in the same file as the
-adapter's, so that one digest covers all.
+In addition to peft's files, the adapter's folder contains `intents.json` with the names of the
+kinds (`models/encoder/intents.py`). The adapter's file also contains the weights of the last
+layers, so that one digest covers both.
 """
 
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ class IntentHeads:
 
 
 def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
-    """Read the last layers from an adapter's folder. The model must have this number of dimensions.
+    """Read the last layers from an adapter's folder, for a model with this number of dimensions.
 
     Raises:
         ModelCorrupt: the layers can't be read, don't fit the model, or are not complete.

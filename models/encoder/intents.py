@@ -1,12 +1,12 @@
-"""Recognises what an utterance asks of the assistant itself, with an encoder in onnxruntime.
+"""Recognises commands to the assistant itself, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter and four linear layers. One gives the probability of each kind of command. The second
-marks the words that are the command's arguments; it was trained only on commands that may have
-arguments, so its output means nothing for other commands. The third judges whether an utterance
-asks for something that can't be known, the fourth whether only the user can have told it.
-`scripts/train_intents.py` trains the adapter and the first two layers, `scripts/train_knowable.py`
-the others.
+an adapter and four linear layers. The first gives the probability of each kind of command. The
+second marks the words that are the command's arguments; it was trained only on commands that may
+have arguments, so its output means nothing for other commands. The third judges whether the
+assistant can know what an utterance asks for. The fourth judges whether only the user can have told
+the assistant that. `scripts/train_intents.py` trains the adapter and the first two layers,
+`scripts/train_knowable.py` the others.
 """
 
 from collections.abc import Sequence
@@ -34,23 +34,23 @@ KINDS = "intents.json"
 NO_COMMAND = "none"
 """The kind of an utterance that isn't a command."""
 ARGUMENTS = ("words", "when", "name")
-"""The arguments of a command. A token with the mark 1 belongs to the first of them, and so on. A
+"""The arguments of a command. A token with the mark 1 belongs to the first argument, and so on. A
 token with the mark 0 belongs to none."""
 KNOWABLE = ("known", "live", "unseen")
 """The classes of the third layer. `known`: the assistant can answer, or no answer is needed.
-`live`: only somebody with the internet could answer. `unseen`: only somebody who was there."""
+`live`: only somebody with internet access could answer. `unseen`: only an eyewitness could."""
 OUTPUTS = ("intents", "spans", "knowable", "told")
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
 
 class IntentKinds(BaseModel):
-    """What the outputs of a model stand for.
+    """The meaning of a model's `intents` outputs.
 
     Attributes:
-        kinds: the kind of command of each output.
-        temperature: the number that the outputs are divided by before the softmax. It calibrates
-            the probabilities: of the answers with probability p, a share of about p is right.
+        kinds: the kind of command that each output stands for.
+        temperature: divides the outputs before the softmax. This calibrates the probabilities: a
+            share of about p of the answers with probability p is right.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -115,8 +115,8 @@ class OnnxIntentClassifier:
 
     def classify(self, text: str) -> ClassifiedText:
         """Classify an utterance. The model reads only the first `LONGEST` tokens. If an argument
-        includes the last of them, the rest of the utterance is added to the argument. A longer
-        utterance never counts as asking for what can't be known, since its end may ask for
+        includes the last of these tokens, the rest of the utterance is added to the argument. A
+        longer utterance is never taken to ask for something unknowable, since its end may ask for
         something else.
 
         Raises:
@@ -161,9 +161,9 @@ def marked_words(
     *,
     cut: bool = False,
 ) -> str | None:
-    """Return the longest stretch of text from one token with this mark to another, widened to whole
-    words. Unmarked tokens may be in between, but no tokens with other marks. Return None if no
-    token has this mark.
+    """Return the longest stretch of text that begins and ends with tokens of this mark, widened to
+    whole words. It may contain unmarked tokens, but none with another mark. Return None if no token
+    has this mark.
 
     Args:
         offsets: the range of characters [start, end) of each token. Special tokens have an empty

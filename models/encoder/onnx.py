@@ -23,8 +23,8 @@ token."""
 DEFAULT_LENGTH = 256
 """Maximum number of tokens per text if the model doesn't specify one."""
 CHARACTERS_PER_TOKEN = 32
-"""Number of characters of a text that are kept for each token of the maximum length. The rest is
-cut off before the text is tokenized, because tokenizing a megabyte takes a second."""
+"""Number of characters that are kept per token of the maximum length. The rest of a text is cut off
+before tokenizing, because tokenizing a megabyte takes a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
@@ -34,9 +34,10 @@ class OnnxEncoder:
     """A `SentenceEncoder` that runs the prepared model in `folder`.
 
     Args:
-        quantised: use the 8-bit model, which is meant for questions. It takes a third of the time
-            and memory, and even less if it was distilled to fewer layers. Its vectors are close to
-            those of the full model, but not equal (mean cosine 0.99; 0.95 if distilled).
+        quantised: use the 8-bit model, which is meant for questions. It takes less than half the
+            time and a third of the memory, and even less if it was distilled to fewer layers. Its
+            vectors are close to those of the full model, but not equal (mean cosine 0.99; 0.95 if
+            distilled).
         threads: number of CPU threads per call.
         max_tokens: length to which texts are cut, if it is below the model's own maximum.
         keep_end: cut long texts at the beginning instead of the end. A user who says a lot before
@@ -174,10 +175,10 @@ def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSessi
 def open_prepared(
     folder: Path, graph: str, what: str, threads: int
 ) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
-    """Open a prepared graph and its model's tokenizer, which neither pads nor cuts.
+    """Open a prepared graph and its tokenizer, with padding and truncation switched off.
 
     Args:
-        what: a name of the model with which error messages begin: "The model for forms".
+        what: the model's name at the beginning of error messages, e.g. "The model for forms".
 
     Raises:
         ModelMissing: a file is missing.

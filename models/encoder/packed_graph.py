@@ -1,4 +1,4 @@
-"""Writes the ONNX graph with which an encoder reads a text together with a list of short items.
+"""Writes the ONNX graph that reads a text together with a list of short items.
 
 The graph takes the token ids of one input (`models.encoder.packing.inputs`), shape (1, length). Its
 only output is `states`, shape (1, length, dimensions): the state of each token. NumPy computes the
@@ -79,8 +79,8 @@ def build_states(graph: Graph, published: Published) -> onnx.ModelProto:
 
 
 def sample_inputs(samples: Samples, tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """Yield the token ids of each text with all items, which begin with another item each time. If
-    they don't fit into one input, they are distributed over several."""
+    """Yield the token ids of each text with all items. Each text gets the items in a different
+    rotation. If they don't fit into one input, they are distributed over several."""
     first, separator = special_ids(tokenizer)
     items = [tokenizer.encode(each, add_special_tokens=False).ids for each in samples.items]
     for number, each in enumerate(samples.texts):

@@ -1,8 +1,8 @@
-"""Packs a text and a list of short items into one input of an encoder, and runs it.
+"""Packs a text and a list of short items into one input of an encoder, and runs the encoder.
 
-The reader of forms packs an utterance with the descriptions of slots, the reranker a question with
-one or two memories. In one input, the items are read with the text and with each other. The
-prepared graph gives the state of each token. The layers on top of it are so small that NumPy
+The reader of forms packs an utterance with the descriptions of slots. The reranker packs a question
+with one or two memories. Every token can attend to the text and to all items of its input. The
+prepared graph gives the state of each token. The layers on top of the graph are so small that NumPy
 computes them.
 """
 
@@ -29,12 +29,12 @@ Shapes = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum numbers of tokens. The first two don't count special tokens.
+    """Maximum numbers of tokens. `text` and `item` don't count special tokens.
 
     Attributes:
-        text: for the text. The rest is not read.
-        item: for an item. The rest is not read.
-        at_once: for one input.
+        text: limit for the text. The rest of a longer text is not read.
+        item: limit for an item. The rest of a longer item is not read.
+        at_once: limit for an input.
     """
 
     text: int
@@ -65,7 +65,7 @@ class Input:
 def inputs(
     text: Ids, items: Sequence[Ids], limits: Limits, first: int, separator: int
 ) -> Iterator[Input]:
-    """Distribute the items over as few inputs as needed, in order, and yield these.
+    """Distribute the items, in order, over as few inputs as needed, and yield the inputs.
 
     Args:
         text: the token ids of the text, without special tokens.
@@ -102,7 +102,7 @@ class PackedModel:
     layers: Layers
 
     def encode(self, text: str, longest: int) -> Encoding:
-        """Tokenize as much of a text as is needed for its first `longest` tokens."""
+        """Tokenize enough of a text to get its first `longest` tokens."""
         # One text at a time: a batch would start the tokenizer's own threads.
         beginning = without_surrogates(text[: longest * CHARACTERS_PER_TOKEN])
         return self.tokenizer.encode(beginning, add_special_tokens=False)

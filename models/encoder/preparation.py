@@ -6,11 +6,13 @@
 writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. The options
 are the folders of adapters, as the catalogue names them:
 
-- `--adapter`: it is added to the weights of both.
-- `--distilled`: it is added too, and `encoder.int8.onnx` has only the layers that it is for.
-- `--intents`: with it alone, `intents.int8.onnx` is written (`models/encoder/intent_graph.py`).
-- `--slots`, `--reranker`: with each alone, `slots.int8.onnx` and `reranker.int8.onnx` are written
-  (`models/encoder/packed_graph.py`).
+- `--adapter`: is added to the weights of both graphs.
+- `--distilled`: is also added to the weights of `encoder.int8.onnx`. That graph then has only the
+  layers that this adapter changes.
+- `--intents`: makes the program write `intents.int8.onnx` (`models/encoder/intent_graph.py`), with
+  no other adapter.
+- `--slots`, `--reranker`: make the program write `slots.int8.onnx` and `reranker.int8.onnx`
+  (`models/encoder/packed_graph.py`), each with no other adapter.
 """
 
 import argparse
@@ -133,8 +135,8 @@ def prepare(
 def _write_states(
     folder: Path, adapter: Path, samples: Iterable[Sequence[int]], graph: str
 ) -> None:
-    """Write the graph of the token states of the model with one adapter. The range of the
-    activations is measured on the token ids of some inputs."""
+    """Write the graph that computes token states with one adapter. The range of the activations is
+    measured on `samples`, the token ids of some inputs."""
     published = read_published(folder, adapter)
     made = Graph(reach(published, samples), beside=True)
     _write(build_states(made, published), folder / graph)

@@ -2,9 +2,9 @@
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
 an adapter, and two linear layers on top of it. It reads the question together with one memory, as
-cross-encoders do, and the first layer judges whether the memory answers it. Or it reads the
-question with two memories, and the second layer judges whether the newer makes the older one
-outdated. `scripts/train_reranker.py` trains the model.
+cross-encoders do, and the first layer judges whether the memory answers the question. Or it reads
+the question with two memories, and the second layer judges whether the newer memory makes the older
+one outdated. `scripts/train_reranker.py` trains the model.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,8 @@ class OnnxReranker:
         return self._shares("answers", question, [[each] for each in memories])
 
     def outdated(self, question: str, older: str, newer: str) -> float:
-        """Judge whether the newer memory makes the older one outdated, as `judge` does.
+        """Judge whether the newer memory makes the older one outdated. As in `judge`, the ends of
+        long texts are not read.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.

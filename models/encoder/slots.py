@@ -1,10 +1,10 @@
 """Finds the values of a form's slots in an utterance, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter, and small layers on top of it. It reads the utterance together with a description of
-each slot. So the slots compete for the words, and new forms need no training. For each slot, it
-returns the probability of each `SlotAct`, e.g. that the utterance gives the slot a value, and the
-words that express it. `scripts/train_slots.py` trains the model.
+an adapter, and small layers on top of it. It reads the utterance together with descriptions of all
+slots. So the slots compete for the words, and new forms need no training. For each slot, it returns
+the probability of each `SlotAct`, e.g. that the utterance gives the slot a value, and the words
+that express the value. `scripts/train_slots.py` trains the model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,8 +32,8 @@ ACTS = tuple(SlotAct)
 """The acts in the order of the model's outputs."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
-"""Marks of tokens: not part of a value; the first token of a value or of a list's item; a further
-token of it; and the same two for an item that is to be removed from a list."""
+"""Marks of tokens: outside any value; the first token of a value or of a list item; a further token
+of the same value or item; and the last two for an item that is to be removed from a list."""
 MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
 """Marks that may only follow certain other marks."""
@@ -41,7 +41,7 @@ SLOT_LIMITS = Limits(text=96, item=32, at_once=448)
 """The limits of an utterance, of a slot's description, and of an input. If the slots need more,
 they are distributed over several inputs."""
 HIDDEN = 192
-"""Size of the layers that bring tokens and slots together."""
+"""Size of the layers that combine tokens with slots."""
 PURPOSE = "forms"
 
 
@@ -99,8 +99,8 @@ class OnnxSlotReader:
 
 def slot_shapes(dimensions: int) -> Shapes:
     """Return the shapes of the layers on top of an encoder whose token states have this many
-    dimensions. The first reads a slot's [SEP] and [CLS]. The next three bring tokens and slots
-    together, so that `marks` can mark the tokens. The last reads [CLS]."""
+    dimensions. The first reads a slot's [SEP] and [CLS]. The next three combine tokens with slots,
+    so that `marks` can mark the tokens. The last reads [CLS]."""
     return {
         "acts": (len(ACTS), 2 * dimensions),
         "tokens": (HIDDEN, dimensions),

@@ -72,7 +72,7 @@ class Published:
         config: the contents of config.json.
         weights: the published weights by name.
         added: the adapters' differences by the name of the weight.
-        layers: the numbers of the layers in use.
+        layers: the indices of the layers in use.
         places: where each published weight of 32-bit floats is stored in `WEIGHTS`, by name.
     """
 
@@ -132,7 +132,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
 
 
 def distil(published: Published, folder: Path) -> Published:
-    """Return the model with the adapter in `folder`, and with only the layers that it changes.
+    """Return the model with the adapter in `folder` added, and only the layers that it changes.
 
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other layers.
@@ -152,7 +152,7 @@ def read_adapter(
     """Read the peft adapter in `folder`.
 
     Returns:
-        The values to add to `weights`, by the name of the weight, and the sorted numbers of the
+        The values to add to `weights`, by the name of the weight, and the sorted indices of the
         layers that the adapter is limited to (empty if it is not limited).
 
     Raises:

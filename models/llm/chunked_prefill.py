@@ -28,9 +28,9 @@ TRIED_AFTER, TRIED_AT_LAST = 8, 64
 number starts at the first value and never exceeds the second. It is halved after each try that
 succeeds, and doubled after each try that fails."""
 LOOK_S = 0.02
-"""Seconds between two checks of whether a request that waits for the slot was cancelled."""
+"""Seconds between two checks for cancellation while a request waits for the slot."""
 FREE_LOOK_S = 0.002
-"""Seconds between two checks of whether the engine has finished a cancelled request's step."""
+"""Seconds between two checks for the end of a cancelled request's step."""
 STEP_S = 0.5
 """Maximum seconds to wait for a step of a cancelled request. Each step is shorter than this if the
 model is fast enough for a conversation on a laptop."""
@@ -99,7 +99,7 @@ class ChunkedPrefill:
     def read(
         self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
     ) -> int:
-        """Read a chat request's prompt, except for its last piece, until cancelled.
+        """Read a chat request's prompt, except for its last piece, unless cancelled before.
 
         Returns the number of tokens read; 0 if the request is invalid.
 

@@ -54,7 +54,7 @@ class Header:
         return str(self.values.get("general.architecture", ""))
 
     def number(self, key: str, default: int = 0) -> int:
-        """Return an integer from the section of the model's architecture, e.g. for `block_count`.
+        """Return an integer from the architecture's section, e.g. `block_count`.
 
         If the model has one value per layer, the largest one is returned.
         """

@@ -38,8 +38,8 @@ HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
 """Whether `hold` pauses the worker. With more than 4 cores, one core is always free anyway. On
 systems other than Linux, a suspended worker would stay suspended if its parent died."""
 WORKING_BYTES = 200 << 20
-"""Bytes of memory that the engine needs in addition to the weights and the KV cache. They hold the
-graph, the logits and the interpreter."""
+"""Bytes of memory that the engine needs in addition to the weights and the KV cache: for the graph,
+the logits and the interpreter."""
 LESS_MEMORY = "Close other programs, choose a smaller model, or lower `llm.context_tokens`."
 
 
@@ -85,7 +85,7 @@ class LlamaCpp:
     """A `LanguageModel` that llama.cpp runs in a child process.
 
     `load` starts the child, and the child ends with this process. If the child dies, it is
-    restarted. Requests that have not yielded any text by then are run again.
+    restarted. A request that has not yielded any text by then is run once more.
     """
 
     def __init__(
@@ -317,8 +317,8 @@ class LlamaCpp:
     def _choose_counter(self, described: _Description, worker: Worker) -> None:
         """Choose how tokens are counted.
 
-        They are counted in this process if the result agrees with the engine's. Otherwise the
-        engine is asked.
+        Tokens are counted in this process if the counts agree with the engine's. Otherwise, the
+        engine counts them.
         """
         if self._engine_counter is not None:
             self._engine_counter.close()

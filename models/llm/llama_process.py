@@ -48,8 +48,7 @@ class WorkerConfig:
         lanes: number of slots, each with its own KV cache.
         threads: number of threads for generating tokens.
         batch_threads: number of threads for reading prompts.
-        batch: number of prompt tokens read between two checks of whether the request was
-            cancelled.
+        batch: number of prompt tokens read between two checks for cancellation.
         unix_socket: whether the engine's HTTP server listens on a Unix socket, in a folder that
             only this user can open. If not (on Windows), the server listens on 127.0.0.1, and
             requires `secret` as a bearer token.
@@ -82,9 +81,8 @@ class Worker:
     """A child process that runs llama.cpp. It belongs to the event loop in which it is created.
 
     Two threads serve its pipes, because asyncio's own subprocesses hang for good on Python 3.11 if
-    a start is cancelled midway, and some event loops don't support them. The reading thread owns
-    the process from start to end. So no process is left over, even if a caller stops waiting for
-    it.
+    a start is cancelled midway, and some event loops don't support subprocesses. The reading thread
+    owns the process from start to end. So no process is left over, even if a caller stops waiting.
     """
 
     def __init__(
@@ -99,7 +97,8 @@ class Worker:
 
         Args:
             log: file for the output of native code; None discards the output.
-            on_end: called when the process ends, if it had loaded the model.
+            on_end: called when the process ends, unless it ended before it reported whether it
+                could load the model.
             expendable: `stop` kills the process at once, even while it is loading the model, and
                 doesn't wait. The system may then take 0.1 to 0.2 s per gigabyte to reclaim the
                 memory.
@@ -137,7 +136,7 @@ class Worker:
     async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded.
 
-        When the process ends after that, `on_end` is called, whether the end was requested or not.
+        If the process ends later, `on_end` is called, even if `stop` ended it.
 
         Args:
             timeout: maximum seconds to wait.

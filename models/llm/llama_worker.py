@@ -2,7 +2,7 @@
 
 FOLDER is empty and accessible only to this user. It holds the engine's socket, and is deleted when
 the process ends. The protocol is JSON, one object per line. The first line on standard input is the
-configuration (`WorkerConfig` in models/llm/llama_process.py). The lines after it are:
+configuration (`WorkerConfig` in models/llm/llama_process.py). After it come these messages:
 
     in   {"id": 7, "request": {…}}        an OpenAI-style chat request; with "pieces": true its
                                              prompt is read a few tokens at a time
@@ -237,8 +237,8 @@ def run_request(
     A cancelled request ends at its next step: a token, or a batch of the prompt.
 
     Args:
-        pieces: reads the prompt in smaller steps, once the slot is free. None reads it in full
-            batches.
+        pieces: reads the prompt in smaller steps, once the slot is free. If None, the prompt is
+            read in full batches.
     """
     if pieces is not None and not pieces.enter(cancelled):
         return {"done": {"read": 0, "cached": 0, "generated": 0}}

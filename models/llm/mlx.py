@@ -178,7 +178,7 @@ class MlxModel:
 
         All of this runs on one thread, because MLX's arrays belong to the thread that created them.
         """
-        loaded.set_running_or_notify_cancel()  # so that nobody can cancel it
+        loaded.set_running_or_notify_cancel()  # so that nobody can cancel `loaded`
         try:
             engine = self._open()
         except ModelError as error:

@@ -34,7 +34,7 @@ from models.llm.token_counting import (
 )
 
 PREFILL_TOKENS = 256
-"""Number of prompt tokens read between two checks of whether the request was cancelled."""
+"""Number of prompt tokens read between two checks for cancellation."""
 TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
 """Sampling parameters. They are llama.cpp's defaults, so that both engines write alike."""
 
@@ -246,7 +246,7 @@ class _Constraint:
         self._begun = False
 
     def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:
-        """Return the logits, with those of the tokens that are not allowed set to -inf.
+        """Return the logits, with -inf for the tokens that are not allowed.
 
         Args:
             tokens: all tokens so far, shape (n,).

@@ -44,8 +44,8 @@ class OpenAICompatible:
 
         Args:
             endpoint: base URL, such as http://127.0.0.1:11434/v1.
-            model: the endpoint's name for the model. None or `default` takes the first one that the
-                endpoint lists.
+            model: the endpoint's name for the model. None or `default` means the first model that
+                the endpoint lists.
             context_tokens: desired window; capped at the endpoint's own, if the endpoint reports
                 one.
             timeout_s: maximum seconds to wait for each piece of an answer.
@@ -218,7 +218,7 @@ class OpenAICompatible:
         """Return the JSON object in a successful reply.
 
         Args:
-            may_lack: return an empty object if the server does not have the page.
+            may_lack: return an empty object if the server doesn't have this URL.
 
         Raises:
             ModelFailed: the server refused the request.

@@ -1,8 +1,8 @@
 """Measures how fast a language model runs on this machine, in a process of its own.
 
-The process of a running conversation can't be used for this, even if it has the same model. Its
-background lane reads a few tokens at a time, so that it can be interrupted. This makes it far
-slower than the conversation's lane: on two cores, a 1.5B model reads 28 tokens per second in the
+The process of a running conversation can't be used for this, even if it runs the same model. Its
+background lane reads a few tokens at a time, so that it can be interrupted. This makes the lane far
+slower than the conversation's: on two cores, a 1.5B model reads 28 tokens per second in the
 background lane and 65 in the conversation's. Also, a separate process can be killed as soon as
 somebody speaks.
 """
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 CONTEXT_TOKENS = 512
 WRITTEN_TOKENS = 32
 LONGEST_S = 90.0
-"""Maximum seconds for loading and measuring together. A longer run would tell us nothing: either
-the machine is busy, or it is so slow that the estimate alone rules the model out."""
+"""Maximum seconds for loading and measuring together. If they take longer, either the machine is
+busy, or it is so slow that the estimate alone rules the model out."""
 WARM_UP = "Hello."
 """A short prompt. It brings the weights into memory, and the beginning of the chat template into
 the cache."""
@@ -58,11 +58,11 @@ class Moment(NamedTuple):
 
 
 class Benchmark:
-    """Measures the language model whose speed decides the choice for the profile `default`.
+    """Measures the language model whose speed decides which model the profile `default` uses.
 
     Args:
-        threads: number of threads for writing, as in a conversation; None chooses as many as suit
-            the machine.
+        threads: number of threads for writing, as in a conversation; None chooses a number that
+            suits the machine.
         log: file for the output of native code; None discards the output.
     """
 

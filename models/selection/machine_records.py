@@ -48,7 +48,7 @@ a user who could use this model should not have to use a smaller one for long.""
 RENEWED = timedelta(days=7)
 """Time between two measurements of a model that is fast enough."""
 OBSOLETE = frozenset({"speeds"})
-"""Keys that earlier versions wrote, and that are ignored. The speeds were recorded without the
+"""Keys that earlier versions wrote. They are ignored: the speeds were recorded without the
 machine's load, so they say nothing about the model."""
 
 
@@ -57,8 +57,8 @@ class Speed:
     """A language model's speed, in tokens per second.
 
     Attributes:
-        reading: speed of reading a prompt, over the time until the first token is written. It is
-            measured with the batches and threads that a conversation uses.
+        reading: speed of reading a prompt, timed until the first token is written. It is measured
+            with the batches and threads that a conversation uses.
         writing: speed of writing an answer.
     """
 

@@ -24,7 +24,7 @@ from models.selection.untried import best_untried, worth_trying
 
 ENOUGH_RAM_BYTES = 7 << 30
 """Minimum bytes of memory for a model with 1.5 billion weights. Machines sold with 8 GB report
-somewhat less than that."""
+somewhat less than 8 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Choice:
         candidates: language models that suit this machine, best first. The profile uses one of
             them, or another language model if only that one is on this machine.
         worth_trying: a sentence about a better language model that nobody has tried yet; None if
-            there is none. It ends with a command, so it must come last in whatever is said.
+            there is none. It ends with a command, so it must come last in a message.
     """
 
     profile: Profile
@@ -121,7 +121,7 @@ class Choice:
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
         """Return whether this choice differs from the last one reported to the user.
 
-        If it does, it is recorded as reported.
+        If so, record this choice as reported.
         """
         reported = f"{self.profile.llm} {self.ground}"
         if notes.of(hardware).get("told") == reported:
@@ -140,7 +140,7 @@ def choose_profile(
 ) -> Choice:
     """Choose the models of a profile. Needs no network; `default` probes the processor once.
 
-    For `default`, the language model is the first that exists of these:
+    For `default`, the language model is the first of these that exists:
 
     - the best suitable model on this machine
     - another model of `default` on this machine, so that an assistant that worked yesterday needs
@@ -182,10 +182,10 @@ def choose_profile(
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
-    """Return the model whose measured speed decides the choice for `default`.
+    """Return the model whose measured speed decides which model `default` uses.
 
-    It is the best strong model on this machine, even if it was too slow to be used. Returns None if
-    there is none, or if speed does not matter on this machine.
+    This is the best strong model on this machine, even if it was too slow to be used. Returns None
+    if there is no strong model, or if the choice on this machine doesn't depend on speed.
     """
     if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
         return None
@@ -263,7 +263,7 @@ def pull_choice(
     stop: threading.Event | None = None,
     arrived: Callable[[PullResult], None] = lambda _pulled: None,
 ) -> Choice:
-    """Download a profile's models, among them the best language model that a source serves.
+    """Download a profile's models, including the best language model that a source serves.
 
     Returns the choice, with the language model that was downloaded.
 

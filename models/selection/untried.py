@@ -1,7 +1,7 @@
 """Finds a better language model that nobody has run with this assistant yet.
 
-The profile `default` doesn't choose such a model by itself, because only public benchmarks speak
-for it. Instead, the user is told about the model, and can choose it.
+The profile `default` doesn't choose such a model by itself, because public benchmarks are the only
+evidence for it. Instead, the user is told about the model, and can choose it.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def best_untried(
     machine; None if there is none. On Apple silicon, only the memory counts.
 
     Args:
-        measured: models whose measured speed, if there is one, predicts that of others.
+        measured: models whose measured speed, if known, predicts the speed of other models.
     """
     ranking = APPLE_RANKING if hardware.apple_silicon else RANKING
     if chosen not in ranking:

@@ -1,8 +1,8 @@
 """Speech recognition by Whisper on CTranslate2, int8 on the CPU, tuned for short spoken turns.
 
-Whisper always encodes 30 s, of which a spoken turn fills three. The encoder takes less time for a
-shorter window, so here the window is only as long as necessary. Decoding is greedy and without
-timestamps. Two measures make that safe:
+Whisper usually encodes a window of 30 s, but a spoken turn fills only about three. The encoder
+takes less time for a shorter window, so here the window is only as long as necessary. Decoding is
+greedy and, for short turns, without timestamps. Two measures make that safe:
 
 - The *features* are padded with zeros, never cut to the length of the audio. A decoder that doesn't
   see the silence after the words repeats them endlessly.
@@ -58,7 +58,7 @@ silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
 """Seconds of an utterance that may have no tokens. Every further second of speech has at least one
-token. If there are fewer, the decoder has stopped at a pause."""
+token. If the text has fewer tokens, the decoder has stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
@@ -198,8 +198,8 @@ class _Decoded:
 
 
 class _Engine:
-    """The loaded model, and values that are computed once from it. Thread-safe, because nothing
-    changes."""
+    """The loaded model, and values that are computed from it once. Thread-safe, because its state
+    never changes."""
 
     def __init__(self, model: "WhisperModel", language: str, name: str) -> None:
         from faster_whisper.tokenizer import Tokenizer
@@ -299,7 +299,7 @@ class _Engine:
         )[0]
         tokens = result.sequences_ids[0]
         text = self._tokenizer.decode(tokens).strip()
-        # The score is the mean over the text's tokens; Whisper's thresholds include the end token.
+        # The score is the mean over the text's tokens. Whisper's thresholds include the end token.
         mean = result.scores[0] * len(tokens) / (len(tokens) + 1)
         marks = [token for token in tokens if token >= self._tokenizer.timestamp_begin]
         ended = bool(marks) and tokens[-1] == marks[-1] and len(marks) > 1
@@ -371,7 +371,7 @@ def repetition_count(text: str) -> int:
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether the text is one sentence said twice or more, because the decoder ran on.
+    """Return whether the text is one sentence repeated, as when the decoder runs on.
 
     The last repetition may be broken off.
     """

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from models.tts.piper_graph import Frames, Waveform
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
-"""Maximum seconds of silence kept after the last sound, by the punctuation mark that ends the
-text."""
+"""Maximum seconds of silence kept after a sentence, by the punctuation mark that ends it."""
 RUN_ON_S = 0.05
-"""Maximum seconds of silence kept after the last sound if no punctuation mark ends the text."""
+"""Maximum seconds of silence kept after a sentence that none of these marks ends."""
 PEAK = 0.75
 """Peak of the warm-up sentence, as a fraction of full scale. It determines one gain for everything
 that the voice says. If each clause were levelled separately, as Piper does, consecutive clauses
@@ -51,7 +50,7 @@ class Piper:
 
     Args:
         onnx_path: the voice's network. Its description is a file at the same path plus `.json`.
-        speed: the speed at first, as in `TextToSpeech.speed`.
+        speed: the initial value of `TextToSpeech.speed`.
     """
 
     def __init__(self, onnx_path: Path, speed: float = 1.0) -> None:

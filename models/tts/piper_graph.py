@@ -1,10 +1,9 @@
 """Splits a Piper voice in two, so that sound starts before a whole sentence is synthesized.
 
-A voice is one network of two halves. The first half turns text into frames, which hold the
+A voice is one network with two halves. The first half turns text into frames, which hold the
 pronunciation and melody of the whole sentence. The second half turns frames into sound. It takes
 two thirds of the time, and each frame's sound depends only on a few frames around it. So the second
-half can run piece by piece, and still yields exactly the samples that it would yield for the whole
-sentence.
+half can run piece by piece, and still yields the same samples as for the whole sentence.
 """
 
 from collections.abc import Iterator
@@ -126,7 +125,8 @@ class SplitNetwork:
 class WholeNetwork:
     """A voice that can't be split. Its frames are single samples.
 
-    The network doesn't report the lengths of phonemes, so they are taken to be equally long.
+    The network doesn't report the lengths of phonemes, so all phonemes are taken to be equally
+    long.
     """
 
     frame_samples = 1

@@ -5,8 +5,8 @@ import numpy as np
 from models.interfaces import Samples
 
 LEAD_S = 0.015
-"""Seconds of audio kept before the first sound, so that its onset is not cut off. Piper puts 40–70
-ms of silence there."""
+"""Seconds of audio kept before the first sound, so that its onset is not cut off. Piper's audio
+begins with 40–70 ms of silence."""
 _FRAME_S = 0.005
 
 

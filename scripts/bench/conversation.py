@@ -1,4 +1,4 @@
-"""Types a long conversation to the `assistant` command, and counts the tokens each turn reads."""
+"""Types a long conversation into the `assistant` command, and counts the tokens read per turn."""
 
 import sys
 import tempfile
@@ -22,10 +22,10 @@ from scripts.common.rows import read_rows
 from scripts.common.statistics import percentile, rounded
 
 ALLOWED_OVER = 16
-"""Maximum number of tokens that a turn may read besides its newest message, the memories and the
-date (which is in the prompt only if the message may depend on it). The chat template needs some."""
+"""Maximum number of tokens that the model may read in a turn besides the newest message, the
+memories and the date, e.g. for the chat template."""
 GROWTH_ALLOWED = 5.0
-"""Per cent by which the memory in use may grow after turn 10."""
+"""Per cent by which the use of memory may grow after turn 10."""
 EARLY_TURN = 10
 ASKED_EVERY = 3
 
@@ -53,7 +53,7 @@ class Turn:
 
 
 def messages(count: int, seed: int) -> Iterator[str]:
-    """Different messages of one to four sentences."""
+    """Random messages: one to four statements, and usually a question."""
     random = Random(seed)
     for _ in range(count):
         said = [
@@ -65,7 +65,7 @@ def messages(count: int, seed: int) -> Iterator[str]:
 
 
 def asking_too(said: Iterable[str], asked: Iterable[str]) -> Iterator[str]:
-    """`said`, with every third message replaced by a question of `asked`."""
+    """`said`, with every third message replaced by a question from `asked`."""
     questions = cycle(asked)
     for number, text in enumerate(said, 1):
         yield text if number % ASKED_EVERY else next(questions)
@@ -78,11 +78,11 @@ def converse(
     counter: LlamaCpp,
     pause_s: float = 0.0,
 ) -> tuple[list[Turn], dict[int, Cost]]:
-    """The turns, and the memory in use, in MB, after turn 10 and after the last.
+    """The turns, and the use of memory, in MB, after turn 10 and after the last turn.
 
     Args:
-        folder: the assistant's home is its subfolder `home`, which must exist if the assistant is
-            to have memories.
+        folder: contains the assistant's home, `home`. If it doesn't exist, the assistant begins
+            without memories.
         pause_s: seconds to wait after each answer.
 
     Raises:
@@ -110,8 +110,8 @@ def converse(
 
 
 def shown_in(record: Path) -> dict[int, tuple[int, int]]:
-    """For each turn of a recorded conversation, the tokens of the memories and of the date in its
-    prompt."""
+    """The numbers of tokens of the memories and of the date in each prompt of a recorded
+    conversation, by the turn's number."""
     found: dict[int, tuple[int, int]] = {}
     for row in read_rows(record):
         event = row.get("event", {})

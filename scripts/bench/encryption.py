@@ -1,4 +1,4 @@
-"""Measures the cost of encryption at rest: does everything alternately plain and encrypted."""
+"""Measures the cost of encryption at rest by doing everything alternately plain and encrypted."""
 
 import tempfile
 import time
@@ -113,8 +113,8 @@ def load(table: MemoryTable, index: UserIndex) -> None:
 
 
 def opening(folder: Path, key: MasterKey) -> Figures:
-    """The time to get the key from the key file, with a passphrase and with a keyring that answers
-    at once."""
+    """The time to open a home without encryption and with a passphrase, to find the keyring, and to
+    unlock the key file with a secret from a keyring that answers at once."""
     home = Home(folder / "home").create()
     settings = Settings()
     found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, ask_nobody).close())[0]}
@@ -128,14 +128,14 @@ def opening(folder: Path, key: MasterKey) -> Figures:
 
 
 def timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Seconds that `act` takes, by the clock and of processor time."""
+    """Seconds that `act` takes: wall-clock time and processor time."""
     began, cpu = time.perf_counter(), time.process_time()
     act()
     return round(time.perf_counter() - began, 4), round(time.process_time() - cpu, 4)
 
 
 def measured_once(exchanges: int) -> Figures:
-    """Storing and opening, which don't depend on the number of memories."""
+    """Measure storing and opening, which don't depend on the number of memories."""
     key = MasterKey.new()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -144,7 +144,7 @@ def measured_once(exchanges: int) -> Figures:
 
 
 def measured(rows: int, dimensions: int) -> Figures:
-    """Loading and adding, with `rows` memories."""
+    """Measure loading and adding, with `rows` memories."""
     with tempfile.TemporaryDirectory() as place:
         sides = {"plain": None, "encrypted": MasterKey.new()}
         return loading(Path(place), sides, rows, dimensions)

@@ -1,7 +1,7 @@
 """Fills a table of memories: facts that questions ask for, among artificial sentences.
 
-The vectors of the other sentences are mixtures of real ones, since encoding 100,000 texts takes an
-hour. The vectors of the facts and of all questions are real.
+The vectors of the artificial sentences are mixtures of real vectors, since encoding 100,000 texts
+takes an hour. The vectors of the facts and of all questions are real.
 """
 
 import json
@@ -30,8 +30,8 @@ BATCH = 5_000
 TURNS = 20
 """Number of exchanges in each conversation."""
 SEEDS = 1_000
-"""Maximum number of texts that are encoded. The vectors of all other texts are mixtures of
-theirs."""
+"""Maximum number of texts, besides the facts, that are encoded. The vectors of the artificial
+sentences are mixtures of these texts' vectors."""
 SEED = 7
 
 Vectors = NDArray[np.float32]
@@ -49,7 +49,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The rows with which other stores are filled, and the facts to be found in them.
+    """The rows for filling other stores, and the facts to be found in them.
 
     `texts` holds one JSON string per line, `vectors` a NumPy array of shape (rows, dimensions).
     """
@@ -69,8 +69,8 @@ def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
 def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
     """Yields `count` memories in conversations, in order of time, in batches.
 
-    A few of them are the facts, at random places. Each of the others is joined from the first half
-    of one sentence and the second half of another.
+    A few of them are the facts, at random places. Each of the others joins the first half of one
+    sentence and the second half of another.
     """
     random = Random(SEED)
     start = datetime.now(UTC) - timedelta(minutes=2 * count)
@@ -93,8 +93,8 @@ def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator
 
 
 def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors:
-    """Unit vectors between real ones, no two alike. With the same seed of `random`, they lie
-    between the vectors of the same texts, whatever the encoder."""
+    """Unit vectors between real ones, no two alike. If `random` has the same seed, the vectors of
+    the same texts are mixed, whatever the encoder."""
     one, two = (seeds[random.integers(len(seeds), size=count)] for _ in range(2))
     share = random.uniform(0.55, 1.0, (count, 1)).astype(np.float32)
     noise = random.normal(0, 0.15 / np.sqrt(seeds.shape[1]), one.shape)
@@ -103,8 +103,9 @@ def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors
 
 
 def fill(memories: Path, beside: Path, count: int, encoder: QueryEncoder) -> Filled:
-    """Write `count` memories, at most an eighth of them facts, into a new table in `memories`, and
-    the same rows for other stores, with the fast encoder's vectors, into the folder `beside`."""
+    """Write `count` memories, at most an eighth of them facts, into a new table in `memories`.
+    Write the same rows, with the fast encoder's vectors, into the folder `beside` for other
+    stores."""
     others, facts = said_and_asked()
     facts = facts[: max(1, count // 8)]
     both = [each for each in (encoder, encoder.stronger) if each is not None]

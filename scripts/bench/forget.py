@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Full:
-    """A home with exchanges, whose ids are in `told`, and two memories for each exchange."""
+    """A home with exchanges and two memories per exchange. `told` holds the exchanges' ids."""
 
     home: Home
     table: MemoryTable

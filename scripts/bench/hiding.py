@@ -1,6 +1,8 @@
-"""Measures what forgetting costs the running conversation: how long it takes until a forgotten
-exchange is gone from recall and window and is recorded on disk as hidden, and how long this blocks
-the voice's thread."""
+"""Measures what forgetting costs the running conversation.
+
+This is the time until a forgotten exchange is gone from recall and the context window and is
+recorded on disk as hidden, and the time for which this blocks the event loop.
+"""
 
 import asyncio
 import sys
@@ -36,7 +38,7 @@ from scripts.common.statistics import summary
 TICK_S = 0.001
 LEISURE_S = 10.0
 TURNS = 50
-"""Number of turns in the running conversation, each with twelve memories in its prompt."""
+"""Number of turns in the running conversation, each with up to twelve recalled memories."""
 
 QUANTILES = (50, 99)
 
@@ -85,8 +87,8 @@ class Running:
 
 @dataclass
 class Watch:
-    """Milliseconds of each measured call. `lasted` is the time from its start to its end, and
-    `held` the longest time in which nothing else ran on the event loop."""
+    """Milliseconds of each measured call. `lasted` is the time from its start to its end. `held` is
+    the longest time for which nothing else ran on the event loop."""
 
     lasted: list[float] = field(default_factory=list)
     held: list[float] = field(default_factory=list)

@@ -21,7 +21,8 @@ TURNS = 20
 
 
 def settings_of(profile: str, pending: bool) -> Settings:
-    """If `pending`, the model judges facts whenever it is quiet; otherwise idle work is off."""
+    """If `pending`, the model judges facts whenever nobody is talking; otherwise idle work is
+    off."""
     idle = {"every_s": 0.01, "max_load": 1, "on_battery": "all", "extract": "model"}
     return Settings.model_validate(
         {
@@ -42,10 +43,10 @@ def flags_of(pending: bool) -> list[str]:
 
 
 def fill(home: Home, profile: str, exchanges: int) -> None:
-    """Store this many remembered statements of a user, without extracted facts. Blocking.
+    """Store and remember this many statements by a user, without extracting facts. Blocking.
 
     Raises:
-        StoreError, ModelError.
+        StoreError, ModelError: something is missing or broken.
     """
     settings = settings_of(profile, pending=True)
     others, facts = said_and_asked()

@@ -1,4 +1,5 @@
-"""Interrupts idle work of a real model at random moments, and measures when it really stops."""
+"""Interrupts a real model's idle work at random moments, and measures when the work really
+stops."""
 
 import asyncio
 import os
@@ -144,7 +145,7 @@ class Working:
 async def working(
     home: Home, profile: str, emit: Callable[[Event], None]
 ) -> AsyncIterator[Working]:
-    """The idle work of a home with the profile's own models; the language model judges facts.
+    """Do idle work in a home during the block: the profile's language model judges facts.
 
     Raises:
         AssistantError: something is missing or broken.

@@ -125,8 +125,8 @@ def turns_in(home: Home) -> list[dict[str, Any]]:
 
 
 def environment() -> dict[str, str]:
-    """Environment with this checkout's modules. Encryption is off unless the caller sets it, so
-    that no entries are added to anybody's keyring."""
+    """The environment, with this checkout's modules. Encryption is off unless the environment sets
+    it, so that no entries are added to anybody's keyring."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     modules = {"PYTHONPATH": os.pathsep.join(paths)}
     return {"ASSISTANT_ENCRYPTION__MODE": "off"} | os.environ | modules

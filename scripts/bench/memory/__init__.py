@@ -1,1 +1,1 @@
-"""Measures recalling, storing and loading of the long-term memory, compared with other stores."""
+"""Measures how the long-term memory recalls, stores and loads, compared with other stores."""

@@ -1,6 +1,6 @@
 """Fills a table of memories, then measures loading, recall, rivals and storing.
 
-Filling and measuring each have their own process.
+Filling and measuring run in separate processes.
 """
 
 import asyncio
@@ -49,7 +49,8 @@ WARM = 10
 COMPARED = 60
 """At most this many questions are also put to the rivals."""
 EXHAUSTIVE = 200
-"""Number of questions for which all memories are ranked; with 100,000, each takes a second."""
+"""Number of questions for which all memories are ranked. With 100,000 memories, each takes a
+second."""
 
 
 Result = TypeVar("Result")
@@ -59,7 +60,8 @@ Result = TypeVar("Result")
 class Wanted:
     """What to measure: how many questions, the profile of the language model, and which rivals.
 
-    `mem0` is a Python interpreter with mem0 installed; `mem0_rows` is the most rows mem0 gets.
+    `mem0` is a Python interpreter with mem0 installed. With more than `mem0_rows` rows, mem0 is
+    left out.
     """
 
     profile: str
@@ -122,7 +124,7 @@ def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dic
 
 
 class Found(dict[str, Any]):
-    """Figures by name; each is printed as soon as it is known, since measuring all takes long."""
+    """Figures by name. Each is printed as soon as it is known, since measuring takes long."""
 
     def note(self, name: str, value: Any) -> None:
         self[name] = value

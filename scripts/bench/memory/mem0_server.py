@@ -3,14 +3,14 @@
     PYTHON scripts/bench/memory/mem0_server.py FOLDER DIMENSIONS
 
 Imports nothing from the project. Vectors come with the texts, so no encoder is needed here. With
-`infer=False` no language model is used either, and every network connection is refused. Each line
-of standard input is a request, which is answered with one line:
+`infer=False` no language model is used either. Every network connection is refused. Each line of
+standard input is a request, which is answered with one line:
 
     {"fill": {"rows": JSONL, "vectors": NPY, "added": N}}  → {"rows": n, "add_ms": […], "fill_s": s}
     {"search": {"text": …, "vector": […], "k": 10}}        → {"keys": […], "ms": t}
 
-The last N rows are added with `Memory.add`, as an application would do it, and are timed. The rest
-goes into mem0's own vector store in batches, with the fields that `add` writes.
+The last N rows are added with `Memory.add`, as an application would do it, and are timed. The other
+rows go into mem0's own vector store in batches, with the fields that `add` writes.
 """
 
 import json
@@ -125,7 +125,7 @@ def opened(folder: Path, dimensions: int) -> Iterator[Server]:
 
 def main(folder: str, dimensions: str) -> None:
     told = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # so that what libraries print is not taken for an answer
+    os.dup2(2, 1)  # so that libraries' output is not taken for an answer
     for owner, name in ((socket.socket, "connect"), (socket, "getaddrinfo")):
         setattr(owner, name, refuse)
     with opened(Path(folder), int(dimensions)) as server:

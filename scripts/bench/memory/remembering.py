@@ -52,13 +52,13 @@ async def recalls(
     """Recall as the voice loop does, encoding included.
 
     `misses` counts the questions whose vector came too late, so that only their words were used.
-    `stand_in` counts those for which only the fast encoder's vector came in time, not the stronger
-    one's. `brief` counts the searches that were shortened for lack of time, and `late` the recalls
-    that took longer than the deadline. `cpu_p50` is the processor time of one recall, on which
-    other programs have little effect.
+    `stand_in` counts the questions for which only the fast encoder's vector came in time. `brief`
+    counts the searches that were shortened for lack of time, and `late` the recalls that took
+    longer than the deadline. `cpu_p50` is the median processor time of a recall, on which other
+    programs have little effect.
 
     Args:
-        ahead: each question's words are known beforehand, as if transcribed while spoken.
+        ahead: whether each question's words are known beforehand, as if transcribed while spoken.
     """
     times, worked, misses, stand_in, brief = [], [], 0, 0, 0
     for question in asked:
@@ -87,7 +87,7 @@ async def recalls(
 
 @asynccontextmanager
 async def writing(llm: LanguageModel) -> AsyncIterator[None]:
-    """The language model generates text without end, as it does while answering."""
+    """Keep the language model generating text during the block, as it does while answering."""
 
     async def write() -> None:
         request = Generation([Message("user", "Tell me a very long story.")], max_tokens=400)
@@ -108,8 +108,8 @@ async def writing(llm: LanguageModel) -> AsyncIterator[None]:
 async def contexts(
     memory: UserMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
 ) -> dict[str, Any]:
-    """Measure how long it takes to recall and to build the whole prompt, with a window that is
-    nearly full and as many memories as the prompt may contain."""
+    """Measure how long it takes to recall and to build the whole prompt. The window is nearly full,
+    and the prompt gets as many memories as it may contain."""
     short_term = _full_window(llm, settings)
     recollection = TurnRecall(memory, short_term.shown)
     short_term.prompt(asked[0])  # in a conversation, a turn's tokens are counted when it is said
@@ -209,11 +209,12 @@ class _Noted(Transcript):
 def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) -> dict[str, float]:
     """How close the index comes to an exhaustive search.
 
-    `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
-    of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
-    were asked for. The ranking depends on the mean cosine of the candidates, above which the
-    meaning of adjacent turns counts. Both rankings get the same mean, so that they differ only in
-    what the index finds.
+    `nearest` is the share of the ten nearest memories by exact cosine that the index also finds.
+    `same` is the share of the ten best memories, if every memory is ranked, that are also our ten
+    best. `R@10` is the share of the questions whose fact is among our ten best.
+
+    The part of a score that comes from adjacent turns depends on the candidates' mean cosine. Both
+    rankings get the same mean, so that they differ only in the candidates that the index finds.
     """
     exact, ids = _all_vectors(memory, encoder.name)
     nearest, same, ours, all_ranked = 0, 0, 0, 0
@@ -261,14 +262,15 @@ def _all_vectors(memory: UserMemory, encoder: str) -> tuple[Any, list[str]]:
 async def beside(
     memory: UserMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
 ) -> dict[str, Any]:
-    """Ask all stores the same questions, in an order that changes each time. Times include
-    encoding.
+    """Ask all stores the same questions; each question goes to the stores in a different order.
+    Times include encoding.
 
-    Our search runs to its end, without a deadline. A ratio above 1 says how many times longer the
-    rival takes; its interval is a bootstrap over the questions.
+    Our search runs to its end, without a deadline. The ratio says how many times as long the rival
+    takes; its interval is a bootstrap over the questions.
 
     Args:
-        encoder: for the rivals; a separate instance, so that the memory's caches are not used.
+        encoder: encodes the questions for the rivals. It is a separate instance, so that it doesn't
+            use the memory's caches.
     """
     verbatim = {rival.name: _verbatim(rival, encoder, facts) for rival in rivals}  # warms them up
     times: dict[str, list[float]] = {"ours": [], **{rival.name: [] for rival in rivals}}

@@ -1,10 +1,9 @@
 """Other stores, filled with the same rows and asked the same questions with the same vectors.
 
-LanceDB runs in this process, as it would in an application: its hybrid query (full text and
-vectors, fused by its own reciprocal rank reranker), with both indexes built, and without the filter
-by user that our queries have. mem0 runs in a separate environment (requirements.txt beside this
-file), with its local Qdrant. Its times are measured in its own process, so that they don't include
-sending requests to it.
+LanceDB runs in this process, as it would in an application. Its hybrid query (full text and
+vectors, fused by its own reciprocal rank reranker) uses its indexes. Unlike our queries, it has no
+filter by user. mem0 runs in a separate environment (requirements.txt beside this file), with its
+local Qdrant. Its times are measured in its own process, so they don't include sending requests.
 """
 
 import json
@@ -41,10 +40,10 @@ class Rival(Protocol):
 
     name: str
     filled: dict[str, Any]
-    """What it took to fill the store: seconds, for mem0 also milliseconds per added row."""
+    """The time to fill the store, in seconds; for mem0, also the milliseconds per added row."""
 
     def search(self, text: str, vector: Vector, k: int) -> tuple[list[int], float]:
-        """The rows found, best first, and the milliseconds taken, without encoding the question."""
+        """The rows found, best first, and the milliseconds that the search took."""
 
 
 class LanceHybrid:
@@ -132,7 +131,7 @@ def mem0(python: Path, folder: Path, filled: Filled, dimensions: int) -> Iterato
     """Start and fill mem0; its process ends with the block.
 
     Args:
-        python: the interpreter of the environment in which it is installed.
+        python: the interpreter of the environment in which mem0 is installed.
 
     Raises:
         RivalEnded: mem0 did not start.

@@ -1,8 +1,8 @@
 """Measures the screen's longest frames while thousands of memories are scrolled and searched.
 
-The memories are in a separate process, as the assistant's are; the screen draws to a terminal that
-only counts. A frame is one round of the screen's event loop in which something was painted; while
-it lasts, no key is handled.
+The memories are in a separate process, as the assistant's are. The screen draws to a terminal that
+only counts its writes. A frame is one round of the screen's event loop in which something was
+painted. During a frame, no key is handled.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ SEARCHES = ("where did my sister move", "what does the dog like", "coffee or tea
 
 
 class Counting(HeadlessDriver):
-    """A terminal that accepts all output at once, and counts it."""
+    """A terminal that accepts all output at once, and counts the writes."""
 
     painted = 0
 

@@ -1,4 +1,4 @@
-"""Opens the screen as its user does, on a pseudo-terminal that reads everything drawn."""
+"""Opens the screen as its user does, on a pseudo-terminal, and reads everything that it draws."""
 
 import fcntl
 import os
@@ -55,8 +55,8 @@ class OnTerminal:
         self._reader.start()
 
     def wait_for(self, words: str, since: float = 0.0, patience_s: float = PATIENCE_S) -> float:
-        """Wait for these words among everything drawn after `since`; return when they were drawn.
-        Both times are of `time.monotonic`.
+        """Wait until these words have been drawn after `since`; return when they were drawn. Both
+        times are those of `time.monotonic`.
 
         Raises:
             Ended: the words were not drawn in time, or the screen ended first.

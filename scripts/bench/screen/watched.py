@@ -2,9 +2,9 @@
 
     python -m scripts.bench.screen.watched NOTES screen …
 
-When the screen is closed, a JSON object is written to NOTES: `gaps`, pauses of the loop of more
-than 20 ms as [when, ms], with `when` from `time.monotonic`; and `typed`, the lines that were typed
-and sent.
+When the screen is closed, a JSON object is written to NOTES. Its `gaps` are the loop's pauses of at
+least 20 ms, as [start, ms], with the start as `time.monotonic` gives it. Its `typed` are the lines
+that were typed and sent.
 """
 
 import asyncio

@@ -1,1 +1,1 @@
-"""Compares two systems alternately on the same recordings, from end of speech to first sound."""
+"""Times two systems alternately on the same recordings, from end of speech to first sound."""

@@ -37,9 +37,9 @@ class Variant:
 
 
 def compared(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
-    """Figures from pairs (without, with the part); a ratio above 1 says that an answer takes longer
-    with it. `taken` is the number of clips to which a skill replies only with the part; these are
-    not compared."""
+    """Figures from pairs (without, with the part). A ratio above 1 says that an answer takes longer
+    with the part. `taken` is the number of clips to which a skill replies with the part but not
+    without it; these clips are not compared."""
     found = figures(pairs, seed)
     told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
     bounds = rounded_interval(pairs, ratio_of_a_pair, seed=seed, digits=3)
@@ -55,8 +55,8 @@ def compared(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
 
 
 def ratio_of_a_pair(pairs: Sequence[Pair]) -> float | None:
-    """The median of how many times longer a clip takes with the part. What makes a clip slow in
-    both cancels out."""
+    """The median ratio of a clip's time with the part to its time without. Whatever makes a clip
+    slow in both cases cancels out."""
     times = [(pair.ours.latency_ms, pair.stock.latency_ms) for pair in pairs if pair.comparable]
     ratios = [ratio(beside, without) for without, beside in times]
     return percentile([each for each in ratios if each is not None], 50)

@@ -1,7 +1,7 @@
 """Compares the assistant during endless idle work with the assistant without idle work.
 
-The same command runs on two copies of one home: in one, the language model judges facts whenever
-it is quiet; in the other, nothing is done between utterances.
+The same command runs on two copies of one home. In one, the language model judges facts whenever
+nobody is talking. In the other, nothing is done between utterances.
 """
 
 import shutil
@@ -37,7 +37,7 @@ def paired(
 
     Raises:
         Ended: a session did not start, or did not end as it should.
-        NothingPending: a session without unfinished idle work can't be compared.
+        NothingPending: a session had no idle work, or finished all of it.
     """
     template = Home(folder / "template").create()
     fill(template, profile, EXCHANGES)

@@ -1,7 +1,7 @@
 """Compares the assistant, clip by clip, with stock pipecat or with another variant of itself.
 
 A comparison takes the clips, the name of a profile, the seed for its intervals and a function that
-stores each clip's row; it returns the figures.
+stores each clip's row. It returns the figures.
 """
 
 import asyncio
@@ -143,8 +143,8 @@ async def _with_and_without(
 
 @asynccontextmanager
 async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
-    """The loaded assistant, its home, and a stack; what is pushed on the stack ends before the
-    assistant does."""
+    """The loaded assistant, its home, and an exit stack. Whatever is pushed on the stack is closed
+    before the assistant is."""
     async with AsyncExitStack() as stack:
         home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "home").create()
         ours = Ours(home, settings)
@@ -154,9 +154,8 @@ async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExit
 
 
 async def paired(clips: Sequence[Clip], systems: tuple[System, System], keep: Keep) -> list[Pair]:
-    """Play every clip to both systems, which take turns in going first. The first clip is also
-    played beforehand, to warm both up. In each pair, `ours` is the first system, `stock` the
-    second."""
+    """Play every clip to both systems, which take turns going first. The first clip is also played
+    beforehand, to warm both up. In each pair, `ours` is the first system, `stock` the second."""
     for system in systems:
         await system.hear(clips[0])
     pairs = []

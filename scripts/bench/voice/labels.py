@@ -1,7 +1,7 @@
-"""Reads recordings to measure with, and labels where the speech in them ends.
+"""Reads recordings for the benchmark, and labels where the speech in them ends.
 
 The end of speech is labelled in advance, from the sound only, so that every system is measured
-from the same moment. If a manifest gives the end, that is used instead.
+from the same moment. If a manifest gives the end, that value is used instead.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ BELOW_PEAK_DB = 32.0
 ABOVE_FLOOR_DB = 10.0
 """Speech is at least this far above the recording's own noise."""
 LEAST_CONTRAST_DB = 12.0
-"""In loud noise the threshold stays this far below the peak; otherwise all would be silence."""
+"""Even in loud noise, the threshold is at least this far below the peak. Otherwise everything would
+count as silence."""
 RUN_FRAMES, RUN_LOUD = 5, 3
 """3 of the last 5 frames must be loud, since a click is not speech."""
 SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".mp3", ".aiff"})
@@ -83,7 +84,7 @@ def _frame_levels(samples: Samples) -> np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def read_clips(folder: Path) -> list[Clip]:
-    """The recordings of speech in a folder: those in its manifest.jsonl, or all its audio files.
+    """The recordings of speech listed in a folder's manifest.jsonl, or else all its audio files.
 
     A manifest holds one object per line. It has the key `file`, and optionally `kind`, `text`,
     `end_of_turn` (false: an unfinished phrase) and `vad_segments` ([start, end] in seconds).
@@ -92,7 +93,7 @@ def read_clips(folder: Path) -> list[Clip]:
     Raises:
         FileNotFoundError: there is no recording.
         RecordingUnreadable: a file is not audio.
-        InputUnusable: the manifest has a different form, or a recording contains no sound.
+        InputUnusable: the manifest is malformed, or a recording contains no sound.
     """
     manifest = folder / "manifest.jsonl"
     if manifest.is_file():

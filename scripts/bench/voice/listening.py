@@ -1,7 +1,7 @@
-"""The loudspeaker, microphone and notes with which both systems are measured.
+"""The loudspeaker, microphone and notes used to measure both systems.
 
-While a clip plays, all times are of `time.monotonic()`; afterwards they are milliseconds from the
-labelled end of its speech.
+While a clip plays, all times are those of `time.monotonic()`. Afterwards they are milliseconds from
+the labelled end of its speech.
 """
 
 import asyncio
@@ -21,9 +21,10 @@ LEAD_IN_S = 1.0
 GIVE_UP_S = 8.0
 """A clip not answered this long after the end of speech counts as unanswered."""
 LATEST_BEGIN_S = 30.0
-"""The longest time that a pipeline may take to start."""
+"""The longest time until a clip must have begun to play."""
 LISTEN_ON_S = 0.8
-"""Listening goes on this long after the first audio: the rest of the clip may become a turn."""
+"""Listening continues this long after the first audio, as the rest of the clip may become a
+turn."""
 CUT_OFF_S = 1.5
 """A turn is cut off if it ends within this time after the end of an unfinished phrase."""
 AUDIBLE = 164
@@ -85,7 +86,7 @@ class Outcome:
     turns: tuple[tuple[float, str], ...]
     stages: dict[str, float]
     reply: str = ""
-    """What was said instead of an answer of the language model; empty if the model answered."""
+    """What was said instead of the language model's answer; empty if the model answered."""
 
     @property
     def text(self) -> str:
@@ -99,8 +100,8 @@ class Outcome:
 
     @property
     def cut_off(self) -> bool:
-        """Whether a turn ended within CUT_OFF_S of the end, which is too soon for an unfinished
-        phrase."""
+        """Whether a turn ended no later than CUT_OFF_S after the end of the speech, which is too
+        soon for an unfinished phrase."""
         return any(decided <= CUT_OFF_S * 1000 for decided, _ in self.turns)
 
     @property
@@ -134,7 +135,7 @@ async def answer_to(
     """Wait for the answer to a clip that is being played.
 
     Returns:
-        When the clip's speech ended, and when the first sound after that began, None if none came.
+        When the clip's speech ended, and when the first sound after it began; None if none began.
 
     Raises:
         TimeoutError: the clip did not begin to play.

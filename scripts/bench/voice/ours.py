@@ -58,7 +58,7 @@ class NoteTaker:
     """Turns the assistant's events into notes.
 
     Times in the events count from the end of speech that the assistant detects, which may differ
-    from the label. The moment at which the voice began is known on both clocks, and links them.
+    from the label. The start of the assistant's voice is known on both clocks, and links them.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -91,7 +91,7 @@ class NoteTaker:
 
 
 class Probe:
-    """Records when each call of a session's models began and when it gave its first result, on the
+    """Records when each call to a session's models began and when it gave its first result, on the
     clock of the notes."""
 
     def __init__(self, models: ModelSet) -> None:
@@ -105,8 +105,8 @@ class Probe:
         self.clauses.clear()
 
     def note(self, notes: Notes) -> None:
-        """Note when the answered words were transcribed and the answer's first clause was
-        spoken."""
+        """Note when transcribing the answered words began, and when the answer's first clause was
+        written and synthesized."""
         transcript = notes.stages.get("transcript")
         if transcript is None:
             return
@@ -144,7 +144,7 @@ def _noting_the_first(
 
 class Requests:
     """The answers that a session's `Hear` has asked for. They contain the times of a turn that a
-    skill answers; the ledger does not."""
+    skill answers; the ledger lacks those times."""
 
     def __init__(self, hear: Hear) -> None:
         self._asked: list[SpeculativeAnswer] = []
@@ -170,14 +170,14 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a conversation may have or lack.
+    """The optional parts of a conversation.
 
     Attributes:
-        recaller: makes the recaller of the conversation.
+        recaller: makes the conversation's recaller.
         classifier: judges requests and claims. Without one, the grammar alone recognises requests,
             and answers are not checked.
-        reader: finds what is said for a form.
-        left_open: puts into the state what an earlier session left open.
+        reader: finds the values of a form's slots in what is said.
+        left_open: fills the state with whatever an earlier session left open, e.g. a form.
     """
 
     recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
@@ -251,7 +251,7 @@ class Ours:
         loudspeaker: TimedLoudspeaker,
         stack: AsyncExitStack,
     ) -> tuple[Dialogue, VoiceLoop]:
-        """Make a new conversation, whose prompt the model has begun to read."""
+        """Make a new conversation, and let the model begin to read its prompt."""
         assert self._models is not None
         settings, llm, bus = self._settings, self._models.llm, EventBus()
         bus.subscribe(NoteTaker(notes).see)
@@ -296,7 +296,7 @@ class Ours:
 
 
 def settings_for(profile: str, temperature: float) -> Settings:
-    """The default settings without the chime, which would be the first sound."""
+    """The default settings, except that the chime, which would be the first sound, is off."""
     return Settings.model_validate(
         {
             "general": {"profile": profile, "sounds": False},

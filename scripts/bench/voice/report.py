@@ -19,9 +19,10 @@ STAGES = (
     "clause_spoken",
     "first_audio",
 )
-"""Stages in order of time. For ours, `voice_stopped` is the detected end of speech; for stock, it
-is the moment at which its detector reports the end, after 0.2 s of silence. `clause_written` is
-when the voice is asked for the first clause, and `clause_spoken` when it has synthesised it."""
+"""Stages in order of time. In our system, `voice_stopped` is the detected end of speech. In stock,
+it is the moment at which the detector reports the end, after 0.2 s of silence. `clause_written` is
+when the voice is asked for the first clause, and `clause_spoken` is when it yields the first
+sound."""
 WITHIN_S = (1.0, 1.5, 2.0, 3.0)
 
 
@@ -98,8 +99,8 @@ def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
 
 
 def _decisions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The times at which unfinished phrases were judged to be over. `cut_offs` alone can't tell a
-    wait that is just longer than its limit from one that leaves the speaker time to continue."""
+    """The times at which unfinished phrases were judged to be over. `cut_offs` alone doesn't show
+    whether a wait is just above its limit or leaves the speaker time to continue."""
     moments = [min(decided for decided, _ in each.turns) for each in outcomes if each.turns]
     within = {f"{limit:g}_s": sum(m <= limit * 1000 for m in moments) for limit in WITHIN_S}
     return {"p50": rounded(percentile(moments, 50)), "within": within}
@@ -128,8 +129,8 @@ def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
 
 
 def first_audio(found: dict[str, Any], names: Sequence[str]) -> str:
-    """The times of two systems, and the ratio of the second's to the first's, as text for a
-    person."""
+    """The times of two systems, and the ratios of the second system's times to the first's, as text
+    for a person."""
     lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
     for name in names:
         times = found[name]["first_audio_ms"]

@@ -1,6 +1,6 @@
 """Times how fast skills reply to spoken requests, which alternate with ordinary turns.
 
-What counts is the time from the decision that the turn is over: before it, nothing may be done.
+Times count from the decision that the turn is over, because nothing may be done before it.
 """
 
 import sys
@@ -38,7 +38,8 @@ REQUESTS = (
     "Read me my notes.",
 )
 ALLOWED_MS = 150
-"""The median time from the turn's decision to the first sound of a reply should not exceed this."""
+"""The median time from the decision that a turn is over to the first sound of the reply should not
+exceed this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class Heard:
 
     @property
     def after_decision_ms(self) -> float | None:
-        """From the turn's decision to the first sound; None if the clip was not answered as it
-        should be."""
+        """The time from the decision that the turn is over to the first sound; None if the clip was
+        not answered as it should be."""
         first, decided = self.outcome.first_audio_ms, self.outcome.stages.get("turn_decided")
         answered = bool(self.outcome.reply) is self.request and not self.outcome.split
         return first - decided if answered and first is not None and decided is not None else None

@@ -1,9 +1,10 @@
 """The stock pipeline: pipecat's own services with their defaults, as its examples compose them.
 
-The only settings are those that the pipeline needs to run on this machine's models at all, and
-those that make the comparison fair: prompt, answer length, temperature, and threads of the language
-model. Turn strategies, voice detection, time-outs and rates are the defaults. Each conversation has
-a new pipeline; the weights are loaded once and passed to the constructors of the services.
+Only two kinds of settings are changed: those without which the pipeline couldn't run on this
+machine's models, and those that make the comparison fair (prompt, answer length, temperature, and
+threads of the language model). Turn strategies, voice detection, time-outs and rates are the
+defaults. Each conversation has a new pipeline. The weights are loaded once, and passed to the
+services' constructors.
 """
 
 import asyncio
@@ -139,9 +140,9 @@ class LoudspeakerOutput(BaseOutputTransport):
 
 
 class NoteTaker(BaseObserver):
-    """Notes when the relevant frames were first pushed.
+    """Notes when the relevant frames were pushed.
 
-    A new turn resets the later stages, so that the noted ones belong to the last turn.
+    A new turn resets the later stages, so that the notes belong to the last turn.
     """
 
     STAGES = (

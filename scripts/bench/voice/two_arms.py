@@ -1,8 +1,8 @@
 """Compares two variants of the command, alternately on the same recordings.
 
-For every few clips both variants are started again, each with its own home; they take turns in
-going first. The times come from the assistant's own ledger: from the end of speech as it detects
-it in the recording, which is the same for both, to the first sample of the answer.
+Both variants are restarted for every few clips, each with its own home, and take turns going first.
+The times come from the assistant's own ledger. They run from the end of speech that the assistant
+detects in the recording, which is the same for both, to the first sample of the answer.
 """
 
 import sys
@@ -23,7 +23,7 @@ from scripts.common.rows import Keep
 from scripts.common.statistics import percentile, ratio, rounded, rounded_interval
 
 LEAD_IN_S = 6.0
-"""Silence before a session's first clip, in which the start finishes its work."""
+"""Silence before a session's first clip, during which the assistant finishes starting."""
 QUIET_DBFS = -80.0
 FLAGS = (
     *("--set", "general.sounds=false"),  # the chime would be the first sound
@@ -33,7 +33,7 @@ FLAGS = (
 TOGETHER = 3
 """Clips in one session."""
 PAUSE_S = 1.5
-"""Silence before each clip except the first."""
+"""Silence before each clip except a session's first."""
 ALLOWED = 1.10
 """The upper end of the ratio's interval should not exceed this."""
 
@@ -43,8 +43,8 @@ Run = Callable[[Path, Sequence[str], int], None]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Milliseconds to the first sound of the answer to one clip, without and with the tried
-    feature; None if the clip was not answered as one turn."""
+    """Milliseconds to the first sound of the answer to one clip, without and with the feature under
+    test; None if the clip was not answered as one turn."""
 
     file: str
     without: float | None
@@ -67,7 +67,7 @@ def paired(
     up.
 
     Args:
-        arms: two functions by name; the first runs without the tried feature.
+        arms: two functions by name; the first runs without the feature under test.
 
     Raises:
         Ended: a session did not start, or did not end as it should.
@@ -98,10 +98,10 @@ def paired(
 
 
 def figures(pairs: Sequence[Pair], names: tuple[str, str], seed: int) -> dict[str, Any]:
-    """All figures; a ratio above 1 says that an answer takes longer with the tried feature.
+    """All figures; a ratio above 1 says that an answer takes longer with the feature under test.
 
     Args:
-        names: the two arms; the first is without the tried feature.
+        names: the two arms; the first is without the feature.
     """
     found: dict[str, Any] = {
         name: {
@@ -144,14 +144,14 @@ def _of(pair: Pair, beside: int) -> float | None:
 
 
 def _of_a_pair(pairs: Sequence[Pair]) -> float | None:
-    """The median of how many times longer a clip takes; what makes a clip slow in both cancels
-    out."""
+    """The median ratio of a clip's time with the feature to its time without. Whatever makes a clip
+    slow in both cases cancels out."""
     ratios = [ratio(pair.beside, pair.without) for pair in pairs]
     return percentile([each for each in ratios if each is not None], 50)
 
 
 def _first_audio(home: Path, clips: int) -> list[float | None]:
-    """Milliseconds for each clip; all None if a clip of the session became several turns or
+    """Milliseconds for each clip. All are None if some clip of the session became several turns or
     none."""
     turns = turns_in(Home(home))
     if len(turns) != clips:
@@ -160,7 +160,7 @@ def _first_audio(home: Path, clips: int) -> list[float | None]:
 
 
 def _in_a_room(clip: Clip, folder: Path, before_s: float) -> Path:
-    """Write the clip to a file after quiet noise, since a real room is never digital zero."""
+    """Write the clip to a file, after quiet noise: a real room is never digitally silent."""
     path = folder / f"{before_s:.1f}-{Path(clip.name).stem}.wav"
     level = 32768 * 10 ** (QUIET_DBFS / 20)
     noise = np.random.default_rng(0).standard_normal(int(before_s * STT_SAMPLE_RATE))

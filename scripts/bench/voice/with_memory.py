@@ -102,7 +102,8 @@ class _Noting(TurnRecall):
 
 
 def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any]:
-    """Figures from pairs (without, with memory); a ratio above 1 says that memory takes longer."""
+    """Figures from pairs (without, with memory). A ratio above 1 says that an answer takes longer
+    with memory."""
     found = figures(pairs, seed)
     told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
     notes = [count for count, _, _ in on.found]
