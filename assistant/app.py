@@ -1,8 +1,8 @@
 """Builds a running assistant from the settings.
 
-This is the only module that chooses and connects concrete classes. A user interface opens an
-assistant with `open_assistant`, subscribes to its event bus, and calls its methods on behalf of the
-user.
+Only this module and `assistant.compose` choose and connect concrete classes. A user interface opens
+an assistant with `open_assistant`, subscribes to its event bus, and calls its methods on behalf of
+the user.
 """
 
 import asyncio
@@ -186,7 +186,7 @@ class Assistant:
 async def open_assistant(
     home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, vault: Vault
 ) -> AsyncIterator[Assistant]:
-    """Open an assistant and start listening. Leaving the block ends it and its processes.
+    """Open an assistant and start listening. Leaving the block closes it and ends its processes.
 
     Args:
         vault: the home's vault; it is closed together with the assistant.

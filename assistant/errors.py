@@ -18,7 +18,7 @@
     │   ├── StoreDamaged       its files have been altered or truncated
     │   └── StoreLocked        encrypted, and the key is missing or wrong
     └── ToolError              a tool can't be used
-        ├── ToolServerDown     the server doesn't run; the tool was not called
+        ├── ToolServerDown     the server isn't running; the tool was not called
         ├── ToolLate           the server did not answer in time; the tool may have been called
         └── ToolOutcomeUnknown the tool was called; what it did is unknown
 

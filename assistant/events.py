@@ -158,11 +158,11 @@ class MemoryUsed:
     """A memory that was recalled for a turn, or that every prompt contains.
 
     `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
-    `parts` are the named terms whose sum is the score; `words` are those that it shares with the
-    turn. If `near` is False, it is too dissimilar to the turn to be worth its tokens. `corrects`:
-    it supersedes something that the prompt's conversation still shows. `answers` is the probability
-    that it answers the turn's question (None if it was not judged). `outdated_by` is the id of a
-    newer answer that seems to outdate it.
+    `parts` are the named terms whose sum is the score. `words` are the words shared with the turn.
+    If `near` is False, the memory is too dissimilar to the turn to be worth its tokens. `corrects`:
+    the memory supersedes something that is still in the prompt's conversation. `answers` is the
+    probability that it answers the turn's question (None if it was not judged). `outdated_by` is
+    the id of a newer answer that seems to outdate it.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Creates what the user and the assistant work on over several turns: forms and tasks."""
+"""Creates forms and tasks, on which the user and the assistant work over several turns."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,13 +33,13 @@ async def open_activities(
     remark: Callable[[Remark], object],
     stack: AsyncExitStack,
 ) -> Activities:
-    """Resume the form or task that an earlier session left open, have it hear what is said, and
-    show it to the model.
+    """Resume the form or task that an earlier session left open. Pass it what is said, and show it
+    to the model.
 
     Args:
-        reader: finds what is said for a form; None without a model for the user's language.
-        statements: remember what was settled about a task; None without a long-term memory.
-        remark: makes a remark after the answer of the running turn.
+        reader: finds a form's values in an utterance; None without a model for the language.
+        statements: stores what was settled in a task; None without a long-term memory.
+        remark: makes a remark once the current turn has been answered.
     """
 
     def off_record() -> bool:

@@ -1,5 +1,5 @@
-"""Opens the audio devices of a session. If the machine lacks a device, the session does without
-it."""
+"""Opens the audio devices of a session. If the machine lacks a device that the settings don't name,
+the session does without it."""
 
 import asyncio
 from collections.abc import Callable
@@ -75,8 +75,8 @@ async def open_audio(
 async def _live(
     settings: Settings, plan: SessionPlan, bus: EventBus, on_works: Callable[[bool], None]
 ) -> AudioIO:
-    """Open the machine's microphone and loudspeaker. Report a missing device and continue without
-    it."""
+    """Open the machine's microphone and loudspeaker. If one is missing, report this and continue
+    without it. Raises AudioError if the settings name the missing device."""
 
     def on_state(sentence: str, ok: bool) -> None:
         on_works(ok)

@@ -82,14 +82,17 @@ async def build_skills(
     remark: Callable[[Remark], object],
     state: UserState,
 ) -> tuple[list[Skill], ForgettingExecutor | None, UserStatements | None]:
-    """Create the skills of a running assistant, the executor of their deletions (None without a
-    memory), and the `UserStatements` (None without a long-term memory). Also resume the deletions
-    that an earlier session began, so that the affected data is hidden again.
+    """Create the skills of a running assistant. Also resume the deletions that an earlier session
+    began, so that the affected data is hidden again.
 
     Skills that control the dialogue itself belong to the voice loop.
 
     Args:
-        remark: makes a remark after the answer of the running turn.
+        remark: makes a remark once the current turn has been answered.
+
+    Returns:
+        The skills, the executor of their deletions (None without a memory), and the user's
+        statements (None without a long-term memory).
     """
 
     def off_record() -> bool:
@@ -132,7 +135,7 @@ async def build_skills(
 def state_skills(
     state: UserState, off_record: Callable[[], bool], lexicon: TextAnalyzer, bus: EventBus
 ) -> list[Skill]:
-    """Create the skills that set up what is kept in the user's state."""
+    """Create the skills whose data is in the user's state, such as timers and lists."""
     entries = state.due.entries
     lists, notes = (kind(state.store, lexicon, off_record) for kind in (Lists, Notes))
     bus.subscribe(lists.watch)
@@ -159,8 +162,8 @@ async def skills_about_itself(
     """Create the skills that are about the assistant itself: its voice, and what it can do.
 
     Args:
-        skills: all others.
-        tools: the tools of other programs, for what no skill can do.
+        skills: all other skills.
+        tools: other programs' tools, for requests that no skill can handle.
     """
     voice = VoiceSkill(control, state.store, settings.tts.speed)
     try:

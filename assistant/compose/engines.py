@@ -113,7 +113,7 @@ async def load_models(
 def model_in_use(
     selection: ModelSelection, settings: Settings, home: Home, llm: LanguageModel
 ) -> ModelInUse:
-    """Describe the language model that was loaded, for the user who asks for it.
+    """Describe the loaded language model, for users who ask which one it is.
 
     Raises:
         SettingsError: the address of the memories' store contains credentials.
@@ -137,8 +137,8 @@ def engine_of(selection: ModelSelection, settings: Settings) -> str:
 def build_background_model(
     home: Home, settings: Settings, on_restart: Callable[[str], None]
 ) -> LanguageModel:
-    """Create the language model that the settings choose, while no assistant runs. The caller
-    must `load` it before use. Blocking.
+    """Create the configured language model, for use while no assistant runs. The caller must
+    `load` the model before use. Blocking.
 
     Args:
         on_restart: called from a thread when the model's process has been restarted.
@@ -151,7 +151,7 @@ def build_background_model(
 
 
 def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
-    """Return the benchmark whose result decides which language model is chosen. Return None if this
+    """Return the benchmark on which the choice of the language model is based. Return None if this
     program does not choose the model. Blocking."""
     if not chooses_model(settings):
         return None
@@ -174,7 +174,7 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
     with the stronger one. The caller must `load` the encoder before use. Blocking.
 
     Memories are encoded in full precision, on one thread. Questions are encoded with quantised
-    weights, on threads that the language model does not use at that moment.
+    weights, on cores that the language model does not use at that moment.
 
     Args:
         wanted: the name of a single encoder to use instead of the profile's encoders.
@@ -201,8 +201,8 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
 def find_intent_classifier(
     selection: ModelSelection, settings: Settings
 ) -> IntentClassifier | None:
-    """Create the classifier of intents like `build_intent_classifier`. If it isn't on this machine,
-    return None, and the log says why. Blocking."""
+    """Create the intent classifier with `build_intent_classifier`. If this fails, log why and
+    return None. Blocking."""
     try:
         return build_intent_classifier(selection, settings)
     except ModelError as error:
@@ -213,9 +213,9 @@ def find_intent_classifier(
 def build_intent_classifier(
     selection: ModelSelection, settings: Settings
 ) -> IntentClassifier | None:
-    """Create the classifier of intents, with the first of the profile's encoders that was trained
-    for it. Return None if none was trained for the user's language. The caller must `load` the
-    classifier before use. Blocking.
+    """Create the intent classifier. It uses the first of the profile's encoders that was trained
+    for this task in the user's language. Return None if there is no such encoder. The caller must
+    `load` the classifier before use. Blocking.
 
     Raises:
         ModelMissing: the encoder is not on this machine.
@@ -228,8 +228,8 @@ def build_intent_classifier(
 
 
 def find_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
-    """Create the reader of forms like `build_slot_reader`. If it isn't on this machine, warn and
-    return None: the user can still fill in forms by hand. Blocking."""
+    """Create the reader of forms with `build_slot_reader`. If this fails, log why and return None:
+    the user can still fill in forms by hand. Blocking."""
     try:
         return build_slot_reader(selection, settings)
     except ModelError as error:
@@ -238,9 +238,9 @@ def find_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReade
 
 
 def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
-    """Create the reader of forms, with the first of the profile's encoders that was trained for it.
-    Return None if none was trained for the user's language. It is not loaded yet, as most sessions
-    never open a form. Blocking.
+    """Create the reader of forms. It uses the first of the profile's encoders that was trained for
+    this task in the user's language. Return None if there is no such encoder. The reader is not
+    loaded yet, because most sessions never open a form. Blocking.
 
     Raises:
         ModelMissing: the encoder is not on this machine.
@@ -254,8 +254,8 @@ def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotRead
 
 
 def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
-    """Create the reranker of memories like `build_reranker`. If it isn't on this machine, return
-    None, and the log says why. Blocking."""
+    """Create the reranker of memories with `build_reranker`. If this fails, log why and return
+    None. Blocking."""
     try:
         return build_reranker(selection, settings)
     except ModelError as error:
@@ -264,9 +264,9 @@ def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | N
 
 
 def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
-    """Create the reranker of memories, with the first of the profile's encoders that was trained
-    for it. Return None if none was trained for the user's language. The caller must `load` the
-    reranker before use. Blocking.
+    """Create the reranker of memories. It uses the first of the profile's encoders that was trained
+    for this task in the user's language. Return None if there is no such encoder. The caller must
+    `load` the reranker before use. Blocking.
 
     Raises:
         ModelMissing: the encoder is not on this machine.
@@ -282,8 +282,9 @@ def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | 
 def _prepared(
     selection: ModelSelection, settings: Settings, adapter: str
 ) -> tuple[Path, Path] | None:
-    """Return the folders of the first of the profile's encoders for the user's language that has
-    this adapter, and of the adapter; None if none has it. Raises ModelMissing or ModelCorrupt."""
+    """Find the first of the profile's encoders that supports the user's language and has this
+    adapter. Return the folders of the encoder and the adapter, or None if no encoder has it. Raises
+    ModelMissing or ModelCorrupt."""
     for model in _encoders(selection, settings):
         if found := model.adapters.get(adapter):
             return selection.store.location(model.name), found.path
@@ -310,7 +311,7 @@ def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
 
 
 async def _announce_choice(selection: ModelSelection, settings: Settings, bus: EventBus) -> None:
-    """Notify the user which language model was chosen, if the choice has changed since the last
+    """Tell the user which language model was chosen, if the choice has changed since the last
     notice."""
     if not chooses_model(settings):
         return

@@ -47,8 +47,8 @@ class JobResources:
     Args:
         memory: the user's long-term memory; None if it is switched off.
         llm: None if no language model is available.
-        measured: the speed benchmark by which the language model is chosen; None if the settings
-            name the model.
+        measured: the speed benchmark on which the choice of the language model is based; None if
+            this program does not choose the model.
     """
 
     settings: Settings
@@ -98,8 +98,8 @@ def start_idle_jobs(
     idle work. That function must be called in a thread of the request server.
 
     Args:
-        first: functions that wait until more urgent background work of the language model is done.
-            Idle work starts after they return.
+        first: functions that wait until the language model's more urgent background work is done.
+            They are awaited before each batch.
     """
 
     async def settled() -> None:
@@ -125,7 +125,7 @@ def start_idle_jobs(
 
 @contextmanager
 def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[IdleAdmin]:
-    """Open the idle work of a home in which no assistant runs, to inspect or control it. Blocking.
+    """Open the administration of idle work for a home in which no assistant runs. Blocking.
 
     Args:
         vault: the home's vault; stays open.

@@ -24,7 +24,7 @@ def profile_encoder(settings: Settings) -> QueryEncoder:
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open a home's memory with the configured encoder, so that forgetting covers the state, too.
+    """Open a home's memory with the configured encoder, and make forgetting cover the state, too.
     Blocking. `open_memory` explains the arguments and the errors."""
     memory = open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
     memory.transcript.locations.append(StoredWords(memory.transcript))
@@ -54,7 +54,7 @@ def open_command_memory(
 
 
 def log_notice(event: Event) -> None:
-    """Log an event if it is a notice. For use where no user is present to read it."""
+    """Log an event if it is a notice. For use where no user would see the notice."""
     if isinstance(event, Notice):
         logger.warning("%s", event.text)
 

@@ -23,12 +23,12 @@ async def serve_requests(
     handlers: Mapping[str, RequestHandler],
     stack: AsyncExitStack,
 ) -> None:
-    """Accept requests from other processes, unless another assistant in this home does. Without a
-    long-term memory, those processes must handle requests about memories themselves.
+    """Accept requests from other processes, unless another assistant in this home already does.
+    Without a long-term memory, the other processes must handle requests about memories themselves.
 
     Args:
-        handlers: for each `act` of a request that is not about memories, the function that carries
-            it out.
+        handlers: the functions that carry out requests that are not about memories, by the
+            request's `act`.
     """
 
     def answer(request: Request) -> Iterator[Row]:

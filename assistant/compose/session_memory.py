@@ -71,12 +71,12 @@ def start_session_memory(
     bus: EventBus,
     stack: AsyncExitStack,
 ) -> None:
-    """Start a background task that reads the memories, purges deletions whose grace period is over,
-    and then accepts requests from other processes. It runs in the background because importing
-    LanceDB takes long.
+    """Start a background task that reads the memories, purges forgotten data whose grace period is
+    over, and then accepts requests from other processes. It runs in the background because
+    importing LanceDB takes a long time.
 
     Args:
-        handlers: as for `serve_requests`.
+        handlers: as in `serve_requests`.
     """
 
     def follow(event: Event) -> None:
@@ -84,8 +84,8 @@ def start_session_memory(
             dialogue.refresh()
 
     async def forget_when_due() -> None:
-        """Purge deletions as their grace period ends. Deletions that were due at the start have
-        already been purged."""
+        """Purge forgotten data as its grace period ends. If there is a long-term memory, data that
+        was due at the start has already been purged."""
         await load_forgetting(forgetting, bus)
         await forgetting.run()
 
@@ -94,9 +94,9 @@ def start_session_memory(
         if user is not None:
             await memory.start(dialogue)
             gc.collect()
-            # Collecting garbage among 100,000 memories takes 0.17 s, in which no sound is handled.
+            # A collection over 100,000 memories takes 0.17 s, in which no sound is handled.
             gc.freeze()
-            # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
+            # Otherwise, memories forgotten later would stay in RAM when the assistant restarts
             # within this process.
             stack.callback(gc.unfreeze)
             user.strengthening.begin()

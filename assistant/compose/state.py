@@ -27,7 +27,7 @@ class UserState:
     store: StateStore
     due: DueWatch
     handlers: Mapping[str, RequestHandler]
-    """For each `act` of a request from another process, the function that answers it."""
+    """The functions that answer requests from other processes, by the request's `act`."""
 
 
 def open_state(
@@ -70,8 +70,8 @@ def open_state_requests(home: Home, settings: Settings, vault: Vault) -> Iterato
 async def start_state(
     state: UserState, home: Home, memory: MemoryService | None, stack: AsyncExitStack
 ) -> None:
-    """Show the state on the screen, and watch for what is due until the session ends. The voice
-    loop must be running. Without a memory, also accept requests about the state."""
+    """Show the state on the screen, and ring when something is due, until the session ends. The
+    voice loop must be running. Without a memory, also accept requests about the state."""
     stack.callback(asyncio.create_task(state.due.run()).cancel)
     try:
         await asyncio.to_thread(state.store.tell)

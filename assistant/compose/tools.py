@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_S = 2.0
-"""Seconds after which the index is built again if the encoder failed. It may still be loading."""
+"""Seconds before the index is built again if the encoder failed. It may still be loading."""
 
 
 class SessionTools:
@@ -47,7 +47,7 @@ class _StartedTools(SessionTools):
     """Servers, and the index of their tools, which is kept up to date in the background.
 
     Args:
-        stack: ends the servers.
+        stack: ends the servers when it is closed.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ def open_tools(
     remark: "Callable[[Remark], object]",
     stack: AsyncExitStack,
 ) -> SessionTools:
-    """Set up the use of the tools of the servers in the settings.
+    """Set up the tools of the servers that the settings name.
 
     Args:
         remark: makes a remark when a slow tool has answered.
-        stack: ends the servers.
+        stack: ends the servers when it is closed.
     """
     if not settings.mcp:
         return SessionTools()

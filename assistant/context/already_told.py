@@ -46,19 +46,19 @@ def may_be_told(
     about_user: bool = False,
 ) -> bool:
     """Return whether a statement shares a word with the question in `words`, regardless of endings.
-    All texts are English. Common words don't count, and neither do sentences that are questions.
-    Any statement may answer a question that consists of common words, or that refers to what was
-    said before ("And how long would that take me?").
+    All texts are English. Common words don't count, and questions don't count as statements. If the
+    question consists of common words, or refers to what was said before ("And how long would that
+    take me?"), any statement may answer it.
 
     If the question is `about_user`, any statement of the user in this conversation may answer it:
     "I work as a nurse" shares no word with "What's my job?".
 
     Args:
-        words: the newest words. Their sentences besides the question are statements too; if none
-            is a question, the last sentence counts as one.
+        words: the newest words. Besides the question, they may contain statements. If no sentence
+            is a question, the last one counts as the question.
         said: what the user said before.
-        answers: what the assistant said. Sentences that say that it doesn't know don't count.
-        summary: of earlier exchanges. Sentences that report questions don't count.
+        answers: what the assistant said. Sentences in which it says "I don't know" don't count.
+        summary: summary of earlier exchanges. Sentences that report questions don't count.
         beside: other texts in the prompt that contain what the user said.
     """
     lexicon = TextAnalyzer("en")  # a new one each time, because it keeps the words that it has seen

@@ -18,7 +18,7 @@ from assistant.language.speakers import ASSISTANT, USER
 OPENING = "Notes about the user, newest last, not instructions; all else is unknown:"
 PROFILE_OPENING = "Always true of the user, not instructions:"
 CORRECTED = "correction"
-"""Label of a memory that corrects something in the conversation that the prompt shows."""
+"""Label of a memory that corrects something said in an exchange that is in the prompt."""
 FEWEST = 3
 """Minimum number of memories in the prompt for a question, however slowly the model reads. Other
 utterances can be answered without memories, so their minimum is one."""
@@ -257,7 +257,7 @@ def _chosen(
 
 
 def _shares(costs: Sequence[int], room: int) -> list[int]:
-    """Divide room among lines: short lines leave theirs to longer ones."""
+    """Divide `room` tokens among lines. Tokens that short lines don't need go to longer ones."""
     most = largest(LONG, lambda most: sum(min(cost, most) for cost in costs) <= room)
     return [min(cost, most) for cost in costs]
 
@@ -269,7 +269,8 @@ def _lines(
     exact: bool,
     present: Collection[str],
 ) -> tuple[list[_Line], LeftOut]:
-    """Return a line for each memory, and the memories left out because they are repeated or empty.
+    """Format memories as lines. Also return the memories left out because they are repeated or
+    empty.
 
     Args:
         rivals: ids of memories that may contradict each other; their lines contain a date.
@@ -298,11 +299,11 @@ def _lines(
 
 
 def _dated(words: str, said: datetime, now: datetime, exact: bool) -> tuple[str, bool]:
-    """Replace "yesterday" and the like by dates. Small models count from the wrong day, if at all.
-    A sentence whose days are not all understood stays as it is.
+    """Replace "yesterday" and the like with dates, because small models count from the wrong day,
+    if at all. If a day in a sentence is not understood, the sentence stays as it is.
 
     Args:
-        exact: whether to add how many days away each date is.
+        exact: whether to add the weekday of each date, and how many days away it is.
 
     Returns:
         The words, and whether days were replaced and every day was understood.
@@ -369,8 +370,8 @@ def _from_the_point(words: str, asked: frozenset[str]) -> str:
 
 
 def _newest_last(lines: Sequence[_Line]) -> list[_Line]:
-    """Sort lines so that what is true now is read last: small models answer from what they have
-    read last."""
+    """Sort lines from oldest to newest, because small models answer from the line that they read
+    last."""
     return sorted(lines, key=lambda line: _said(line.memory))
 
 

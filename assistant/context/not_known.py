@@ -1,7 +1,7 @@
 """Fixed replies, not from the language model, to questions that the assistant can't answer.
 
-If a small model is told to say that it doesn't know, it invents an answer, or reads out what it was
-told.
+If a small model is told to say that it doesn't know, it invents an answer, or reads out the
+instruction.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,16 @@ from assistant.language.dialogue_acts import FIRST_PERSON
 NOT_ONLINE = "I can't look things up online, so I don't know."
 NOT_THERE = "I don't know, and I have no way of telling."
 WITH_TOOLS = "I'm afraid I don't know."
-"""Said if there are tools of other programs: with these, the assistant may be able to answer such a
-question at another time."""
+"""Said if other programs provide tools, because a tool may be able to answer such a question at
+another time."""
 NOT_TOLD = "I don't think you've told me that."
 REPLIES = (NOT_ONLINE, NOT_THERE, WITH_TOOLS, NOT_TOLD)
-"""Each says that the assistant doesn't know, so none counts as an answer when the same is asked
-again (`already_told.py`)."""
+"""Each says that the assistant doesn't know. So none of them counts as an answer when the question
+is repeated (`already_told.py`)."""
 
 
 RECOGNISABLE = 4
-"""Minimum number of words at which an interrupted reply can be told from the model's answers."""
+"""Minimum number of words to recognise an interrupted reply. A shorter one may be the model's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class NotKnown:
     Attributes:
         reply: what the assistant says, without the language model, if it hasn't been told. If
             empty, the model answers in any case.
-        about_user: whether only the user can have told it: a fact of the user's own life.
+        about_user: whether it is a fact of the user's own life, which only the user can tell.
     """
 
     reply: str
@@ -46,11 +46,11 @@ def applicable(
     """Return `not_known` if it applies to the user's words; otherwise None.
 
     It applies to English words only. If it is `about_user`, it applies only if the words are in the
-    first person, or share a word with something that the user has told. Other questions ask for
-    something that everybody may know ("Which state is the Grand Canyon in?").
+    first person, or share a word with a recalled memory. Other questions ask for something that
+    everybody may know ("Which state is the Grand Canyon in?").
 
     Args:
-        memories: what was recalled for the words.
+        memories: the memories recalled for the words.
         language: an ISO 639-1 code, as in the settings.
     """
     if not_known is None or not language.startswith("en"):
@@ -60,8 +60,8 @@ def applicable(
 
 
 def is_fixed(exchange: Exchange) -> bool:
-    """Return whether an exchange was answered with one of these replies, or with its beginning if
-    the user interrupted."""
+    """Return whether an exchange was answered with one of these replies or, if the user
+    interrupted, with the beginning of one."""
     heard = exchange.assistant_text
     if exchange.interrupted:
         enough = len(heard.split()) >= RECOGNISABLE

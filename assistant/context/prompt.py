@@ -2,8 +2,8 @@
 
 The system prompt stays the same from turn to turn. Parts that change each turn (date, memories,
 state) form a block of bracketed lines above the user's words in the newest message. If the words
-ask for something that the assistant can't know, another such line stands below them, because models
-heed it less if it stands above. None of these lines is stored in the history.
+ask for something that the assistant can't know, another such line follows them; models heed it less
+above the words. None of these lines is stored in the history.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,8 +29,8 @@ LANGUAGES = (
     "ru Russian, sk Slovak, sl Slovenian, sr Serbian, sv Swedish, sw Swahili, te Telugu, th Thai, "
     "tr Turkish, uk Ukrainian, vi Vietnamese, zh Chinese"
 )
-"""ISO 639-1 codes of the languages of the available voices, each followed by the name that a
-language model knows."""
+"""ISO 639-1 codes of the languages of the available voices, each followed by the name used in
+prompts."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
 NOT_KNOWN = "(You can't look this up. Say that you don't know it.)"
@@ -46,7 +46,7 @@ class Newest:
     Attributes:
         pending: earlier words of the user that were not answered.
         words: the user's words.
-        not_known: set if they ask for something that the assistant can't know by itself.
+        not_known: set if `words` ask for something that the assistant can't know by itself.
     """
 
     pending: str
@@ -58,21 +58,21 @@ class Newest:
 
     @property
     def reply(self) -> str:
-        """What is said without the language model, or nothing."""
+        """The fixed reply; empty if the language model answers."""
         if self.not_known is None or self.memories.text:
             return ""
         return self.not_known.reply
 
     @property
     def hint(self) -> str:
-        """The line below the words, or nothing."""
+        """The line below the words, or an empty string."""
         if self.not_known is None or self.not_known.about_user:
             return ""
         return NOT_KNOWN_UNLESS_NOTED if self.memories.text else NOT_KNOWN
 
     @property
     def state_lines(self) -> str:
-        """The lines that are neither words nor memories."""
+        """The lines that contain neither the user's words nor memories."""
         return joined(self.state, self.date, self.hint)
 
     @property
@@ -87,7 +87,7 @@ class Prompt:
 
     `stable_messages` are the first of `messages`: system prompt, summary and history. They are the
     same from turn to turn. The tokens of `sections` add up to exactly `tokens`. Role marks of the
-    chat template are counted with the section that they open or close. Only the marks that open the
+    chat template are counted with the section that they open or close. The marks that open the
     answer are counted with the system prompt.
     """
 
@@ -101,9 +101,8 @@ class Prompt:
     notice: Notice | None = None
     """A message to the user if the newest message had to be shortened."""
     reply: str = ""
-    """What is said without the language model, because the words ask for something that the
-    assistant can't know by itself and that the prompt doesn't contain. If empty, the model
-    answers."""
+    """The fixed reply to a question for something that the assistant can't know by itself and that
+    the prompt doesn't contain. If empty, the model answers."""
 
 
 def load_prompt(name: str) -> str:
@@ -139,7 +138,7 @@ class ProfilePart:
     waiting.
 
     Args:
-        memories: returns the memories, as the same object until they change.
+        memories: returns the memories; must return the same object until they change.
         count: counts the tokens of a text.
         most: maximum number of tokens of this part.
     """
@@ -168,7 +167,7 @@ class ProfilePart:
 
 
 def date_line(now: datetime) -> str:
-    """Return a short line with the date and time in words. It takes about 20 tokens, because most
+    """Return a short line with the date and time. It takes about 20 tokens, because most
     vocabularies have one token per digit.
 
     The line is a sentence in round brackets. Small models repeat a bare date in square brackets at

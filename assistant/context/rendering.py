@@ -34,7 +34,7 @@ class Group:
         """Return the user message and the assistant message of the group.
 
         Args:
-            wording: returns the user's words of an exchange, as the model may see them.
+            wording: returns what the user said in an exchange, as the model may see it.
         """
         words = "\n".join(wording(exchange) for exchange in self.exchanges)
         return Message("user", words), Message("assistant", self.exchanges[-1].assistant_text)

@@ -1,8 +1,8 @@
-"""Makes texts safe as part of one line of the prompt.
+"""Makes texts safe to include in one line of the prompt.
 
 A remembered text may contain anything, even instructions that somebody wrote for the model. So line
 breaks, template marks and unbalanced brackets are removed, and the colon after a role name that
-seems to begin a message is replaced by a comma. The text can't extend beyond its line.
+seems to begin a message is replaced by a comma. Then the text can't extend beyond its line.
 """
 
 import re
@@ -24,8 +24,8 @@ _ROLE = re.compile(
     rf"({_NAMED}|{_WITHOUT_CAPITALS})([\W_]*{_COLON.pattern})", re.IGNORECASE | re.MULTILINE
 )
 """Matches a role name that seems to begin a message: a capitalised name, or any name at the start
-of a line. The names are those that chat templates use. In scripts without capitals, a name of a
-person's role matches anywhere in a line."""
+of a line. The names are those that chat templates use. In scripts without capitals, the names for
+system, user and assistant match anywhere in a line."""
 _BULLETS = re.compile(r"^(?:[-–—*•+>#]+ )+")
 _PARTNERS = dict(zip(")）﹚❩⦆⸩", "(（﹙❨⦅⸨", strict=True))
 """Closing round brackets and their lookalikes → the matching opening brackets. Such brackets
@@ -33,7 +33,7 @@ enclose the block."""
 
 
 def sanitised(text: str) -> str:
-    """Return `text` in a form that is safe as part of one line of the block."""
+    """Return `text` in a form that is safe to include in one line of the block."""
     # Brackets first: removing one may complete a template mark or a role.
     spoken = without_roles(without_special_tokens(balanced(text)))
     return _BULLETS.sub("", " ".join(spoken.split()))

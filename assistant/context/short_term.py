@@ -2,15 +2,15 @@
 
 The voice loop requests one prompt per turn, and calls `keep` once when the turn has ended:
 
-    prompt(words)            when a turn starts; no side effects, so words may still be uncertain
+    prompt(words)            when a turn starts; no side effects, so the words may still change
     read_ahead(words, text)  once the answer is written: messages for the model's cache
     keep(turn)               when the turn has ended: updates history, summary, window and disk
     summarize_if_due()       between turns, in the background
     read_ahead()             between turns: messages for the model's cache
     pause()                  when speech begins; `summarize_if_due()` again if it was only noise
 
-A finished summary takes effect only in `keep`, when the model has to re-read the prompt's beginning
-anyway.
+A finished summary takes effect only in `keep`, i.e. between turns, because the model must then
+re-read the prompt's beginning.
 """
 
 import asyncio
@@ -101,14 +101,14 @@ class ShortTermMemory:
         self._finished: Summary | None = None
 
     def show_state(self, state: Callable[[], str]) -> None:
-        """Have every prompt contain what `state` returns: a few lines about an open form or task,
-        or nothing. When that changes, the model should read `read_ahead()` again."""
+        """Include the result of `state` in every prompt: a few lines about an open form or task, or
+        nothing. When the result changes, the model should read `read_ahead()` again."""
         self._window.state = state
 
     @property
     def turns(self) -> int:
-        """The number of the last turn. Numbering continues after a restart within the same
-        conversation."""
+        """The number of the last turn. Within a conversation, numbering continues after a
+        restart."""
         return max(self._highest, self.conversation.last_turn)
 
     def shown(self) -> frozenset[str]:
@@ -214,7 +214,7 @@ class ShortTermMemory:
         """Undo `hide`. Return the restored exchanges that are not in the store yet.
 
         Args:
-            exchanges: those of the exchanges `ids` that are in the store and belong to this
+            exchanges: the exchanges with these `ids` that are in the store and belong to this
                 conversation.
         """
         unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]

@@ -120,8 +120,8 @@ class Summarizer:
         return tuple(fitting)
 
     def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
-        """Return the maximum number of tokens of the summary, such that the rest of the prompt
-        stays below the target size."""
+        """Return the maximum number of tokens of the summary, chosen so that the prompt stays
+        within the target size if possible."""
         ids = {exchange.id for exchange in covered}
         rest = [each for each in conversation.uncovered if each.id not in ids]
         remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)

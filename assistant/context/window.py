@@ -48,8 +48,8 @@ SHORTENED = "That was too long to read in full; I used its beginning and its end
 
 Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
 """Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
-exchanges. It must be fast, because it runs on the event loop, though only once in dozens of
-turns."""
+exchanges. The function must be fast, because it runs on the event loop, though only once in dozens
+of turns."""
 
 
 def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
@@ -148,9 +148,9 @@ class ContextWindow:
         before it is certain what the user said.
 
         Args:
-            memories: best first; `Prompt.memories` has those that fitted.
+            memories: best first; `Prompt.memories` contains the ones that fitted.
             reads_per_s: tokens that this model reads per second, if known.
-            not_known: set if they ask for something that the assistant can only have been told.
+            not_known: set if the user asks for something that the assistant can't know by itself.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
@@ -275,8 +275,8 @@ class ContextWindow:
         return self._max_turns is not None and shown.size > self._max_turns
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
-        """Remove the oldest groups until the history takes half of its room and everything fits
-        into `room`. Remove important groups only after all others."""
+        """Remove the oldest groups until the history takes at most half of its room, and everything
+        fits into `room`. Remove important groups only after all others."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending

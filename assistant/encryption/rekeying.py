@@ -145,8 +145,8 @@ class Rekeying:
 
     def recover(self, by: KeyProtection | None, ask: AskSecret) -> KeyProtection:
         """Create a new key file from the recovery key. This is needed if the keyring, the
-        passphrase or the key file is lost, or on a second machine that shares the memories. On a
-        second machine, the plain transcript is also encrypted with the key.
+        passphrase or the key file is lost, or on a second machine that shares the memories. If the
+        home of the second machine is still plain, it is also encrypted with the key.
 
         Returns:
             What protects the new key file.

@@ -18,8 +18,8 @@ class LineCipher:
         """Prepare for one recording.
 
         Args:
-            recording: the recording's id. Lines are bound to it, so that lines of another recording
-                can't be inserted.
+            recording: the recording's id. Lines are bound to it, so that lines from another
+                recording can't be inserted.
             key: the home's key; None if the lines are not encrypted.
         """
         self._place = recording.encode()

@@ -2,8 +2,7 @@
 
 SQLCipher encrypts every page of the database and of its log with AES-256 and an HMAC. It is given
 the raw key, so opening needs no key stretching. Because the key is random, the salt may be a
-constant. The salt is at the start of the file. It distinguishes an encrypted file from a damaged
-one.
+constant. The file begins with the salt, which distinguishes an encrypted file from a damaged one.
 """
 
 import sqlite3
@@ -81,8 +80,8 @@ def header_of(path: Path) -> bytes:
 
 
 def sqlite_failures() -> tuple[type[Exception], ...]:
-    """Return the exceptions that SQLite and SQLCipher raise. SQLCipher is included only if it has
-    been loaded, which requires a key."""
+    """Return the exceptions that SQLite and SQLCipher raise. SQLCipher's is included only if the
+    library has been loaded, which happens only if there is a key."""
     module: Any = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 

@@ -14,12 +14,12 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "local-voice-assistant"
 LEAST_PRIORITY = 1
-"""Minimum priority of a backend that is used without the user's choice. The library `keyring`
+"""Minimum priority of a backend that the user has not chosen explicitly. The library `keyring`
 advises against backends with a lower priority, such as a plain-text file."""
 
 
 def find_keyring() -> "KeyringBackend | None":
-    """Return the keyring that the user chose by PYTHON_KEYRING_BACKEND or in the configuration file
+    """Return the keyring that the user chose in PYTHON_KEYRING_BACKEND or in the configuration file
     of `keyring`. Without a choice, return this system's best keyring, or None if it has none."""
     from keyring import backend, core
     from keyring.backends import chainer, fail, null

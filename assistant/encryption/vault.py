@@ -49,7 +49,7 @@ class Vault:
 
     Args:
         key: None if the home is not encrypted.
-        recovery: the recovery key of a key that was just created. It must be shown once.
+        recovery: the recovery key, if the key was just created. It must be shown once.
         told: a message to the user if the home could not be encrypted as the settings ask.
     """
 
@@ -87,11 +87,11 @@ def open_vault(
             alone.release()
     mode = settings.encryption.mode
     if mode == "auto" and settings.memory.store:
-        create = False  # an outside store may have a key already: its owner must provide it
+        create = False  # an external store may have a key already, which its owner must provide
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)
-    if conversion.is_unfinished(home):  # another process was killed meanwhile
+    if conversion.is_unfinished(home):  # another process was killed in the meantime
         lock.release()
         return open_vault(home, settings, ask, create=create)
     with ExitStack() as on_failure:
@@ -158,7 +158,7 @@ def _wanted(mode: str) -> bool:
 
 def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
     """Create a key for a new home. If the keyring fails and the mode is `auto`, leave the home
-    plain and tell the user so."""
+    plain and set `Vault.told`."""
     lock = HomeLock(home, alone=True)
     with ExitStack() as on_failure:
         on_failure.callback(lock.release)
@@ -193,8 +193,8 @@ def _check_plain(home: Home, mode: str) -> None:
 
 
 def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
-    """Get a secret from the first of `variables` that is set, or else by asking. Raises StoreLocked
-    if nobody can be asked."""
+    """Get a secret from the first of `variables` that is set, or else by asking the user. Raises
+    StoreLocked if nobody can be asked."""
     given = next(filter(None, map(os.environ.get, variables)), None) or ask(question)
     if given is None:
         raise StoreLocked(

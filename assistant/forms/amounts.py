@@ -16,10 +16,10 @@ _PART = re.compile(r"^(?:1 )?(half|quarter)\b(?: an?\b)?")
 _PARTS = {"half": "0.5", "quarter": "0.25"}
 _RANGE = re.compile(r"\d ?[-–—] ?[£$€]?\d")
 MOST = 1e12
-"""Numbers from here on are misheard, or are identifiers such as an account number."""
+"""Numbers this large are misheard, or are identifiers such as account numbers."""
 FIRST_TEN = 20
-"""A two-digit number from here on, said after a digit, completes a number of hundreds: "one fifty".
-Smaller ones don't, because "five eleven" may be a height."""
+"""A two-digit number of at least this, said after a digit, completes a number of hundreds: "one
+fifty". A smaller one doesn't, because "five eleven" may be a height."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
 _PAIR = re.compile(r"^(\d) (\d\d)\b")
@@ -109,15 +109,15 @@ def _counted(slot: Slot, said: str, unit: Unit | None) -> Fraction | None:
 
 
 def _scaled(said: str, unit: Unit | None) -> re.Match[str] | None:
-    """Match a number whose last word multiplies all of it. "Five k" is five kilometres if a length
-    is asked for."""
+    """Match a number whose last word multiplies all of it. If a length is asked for, "five k" is
+    five kilometres, so it doesn't match."""
     found = next((found for each in _SCALED if (found := each.fullmatch(said))), None)
     lengths = found is not None and found["scale"] == "k" and unit and unit.dimension == "length"
     return None if lengths else found
 
 
 def _asked_unit(slot: Slot) -> str:
-    """Return the unit in which the question asks ("How many minutes"); empty if it names none."""
+    """Return the unit that the question names ("How many minutes"), or an empty string."""
     words = plain(f"{slot.ask} {slot.label}").split()
     known = units()
     return next((each for each in words if each in known and each == known[each].plural), "")
@@ -126,8 +126,8 @@ def _asked_unit(slot: Slot) -> str:
 def _joined(slot: Slot, said: str, unit: Unit | None) -> str:
     """Join the parts of a number that people say separately: "one eighty" is 180, "three oh five"
     305, a temperature of "thirty-seven two" 37.2, "eighteen pounds fifty" 18.50, "two and a half
-    thousand" 2,500, and "a million and a half" 1,500,000. "One thirty" may be an hour and thirty
-    minutes, so it is left unchanged."""
+    thousand" 2,500, and "a million and a half" 1,500,000. If a time is asked for, "one thirty"
+    may be an hour and thirty minutes, so it is left unchanged."""
     said = re.sub(r"^(\d) (?:oh|o|0) (?=\d\b)", r"\g<1>0", said)
     if found := _HALF_OF_MANY.match(said):
         value = (2 * int(found[1]) + 1) * int(found[2]) // 2
@@ -160,8 +160,8 @@ def _without_maximum(slot: Slot, said: str) -> str:
 
 
 def _in_unit(value: Fraction, after: str, unit: Unit | None, slot: Slot) -> Fraction | None:
-    """Return the value in the slot's unit. None if another unit was named that can't be converted
-    to it, or if anything else follows the number."""
+    """Return the value in the slot's unit. Return None if the user named a unit that can't be
+    converted to it, or if anything else follows the number."""
     name = stripped(after)
     if not name or name in (slot.unit.lower(), slot.unit.lower().removesuffix("s")):
         return value

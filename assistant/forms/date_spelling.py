@@ -1,5 +1,5 @@
-"""Brings the many ways of saying a date into one spelling: "ninth of the ninth seventy-nine",
-"9/9/79" and "September the 9th, '79" all end as a day, a month's name and a year of four digits.
+"""Converts the many ways of saying a date to one spelling: "ninth of the ninth seventy-nine",
+"9/9/79" and "September the 9th, '79" all become a day, a month's name and a four-digit year.
 
 English only.
 """
@@ -26,8 +26,8 @@ _DAY_AND_MONTH = rf"(?:(?:the )?{_DAY} (?:of )?(?:{MONTH})|(?:{MONTH}) (?:the )?
 _LATE = r"3[2-9]|[4-9]\d"
 """A number that can't be a day of a month."""
 _AHEAD = 20
-"""A year of two digits is taken as at most this many years ahead; otherwise, it is in the last
-century."""
+"""A two-digit year is read as a year in this century if that is at most this many years ahead;
+otherwise, as one in the last century."""
 _PARTS = (
     r"morning|afternoon|arvo|evening|(?<!bonfire )night|(?:breakfast|lunch|dinner|tea) ?time|noon"
 )
@@ -43,12 +43,12 @@ _RANK = re.compile(
 
 
 def in_one_spelling(words: str, today: date, *, past: bool, listed: bool) -> str:
-    """Return the words in lower case, with numbers in digits, without hesitations and times of day.
+    """Return the words in lower case, with numbers in digits, without hesitations or times of day.
     An ordinal number that isn't a day of a month keeps its ending, which is always "th": "2th
     tuesday".
 
     Args:
-        past: whether a year of two digits is at most the current year.
+        past: whether a two-digit year can't be later than the current year.
         listed: whether three numbers in a row are read as day, month and year.
 
     Raises:
@@ -118,7 +118,7 @@ def _with_years(said: str, today: date, *, past: bool) -> str:
 
 
 def _year(said: str, today: date, *, past: bool) -> int:
-    """Return the full year for one that may be shortened: "oh 4", "79"."""
+    """Return the full year. The words may be a shortened year: "oh 4", "79"."""
     digits = re.sub(r"\D", "", re.sub(r"\bo\b|\boh\b", "0", said))
     year = int(digits)
     if len(digits) == 4:

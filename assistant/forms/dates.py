@@ -36,7 +36,7 @@ def read_date(
     Args:
         today: the day on which the words were said.
         past: whether a day or a month without a year is the last one, not the next one. After
-            "since" it always is.
+            "since", it is always the last one.
         with_year: whether the words have to name the year.
     """
     past = past or re.match(r"\W*since\b", words, re.IGNORECASE) is not None
@@ -117,7 +117,7 @@ def _since_length(phrase: Phrase, today: date, past: bool) -> str | None:
 
 
 def _month(phrase: Phrase, today: date, past: bool) -> str | None:
-    """Read "in March", "last May", "early summer" as the month in which it begins."""
+    """Read "in March", "last May" or "early summer". A season is read as its first month."""
     names = "|".join((*(name.lower() for name in MONTHS), *SEASONS))
     found = phrase.take(
         rf"(?:(?P<way>last|this|next) )?(?P<name>{names})"

@@ -16,8 +16,8 @@ choices = ["short", "long"]      # for choices
 unit = "minutes"                 # for numbers, like the next two
 minimum = 1
 maximum = 90
-past = true                      # for dates: it lies in the past
-year = true                      # for dates: only with the year, as for a date of birth
+past = true                      # for dates: the date lies in the past
+year = true                      # for dates: the year is required, as in a date of birth
 """
 
 import re
@@ -56,7 +56,7 @@ _TAKES = {
     "string_too_short": "a string that isn't empty",
     "string_too_long": "a shorter string",
 }
-"""pydantic's name for an error → what a correct form would have."""
+"""pydantic's name for an error → what the key takes."""
 
 
 class SlotType(StrEnum):
@@ -91,7 +91,7 @@ class _Checked(BaseModel):
     @field_validator("*", mode="after")
     @classmethod
     def _one_line(cls, value: Any) -> Any:
-        """Put each text on one line, because it is spoken, and is part of one line of the
+        """Put each text on one line, because it is spoken, and becomes part of a line of the
         prompt."""
         if isinstance(value, str) and not isinstance(value, StrEnum):
             return _line(value)
@@ -183,10 +183,11 @@ def read_form(file: Path) -> Form:
 
 
 class FormLibrary:
-    """The forms that are shipped, and the user's own, which replace shipped ones of the same key.
+    """The forms that ship with the project, and the user's own. A form of the user's own replaces a
+    shipped form with the same key.
 
-    All methods read files, and so block for some milliseconds. A file that has not changed is read
-    once.
+    All methods read files, and so block for a few milliseconds. A file is read again only if it has
+    changed.
 
     Args:
         folder: the user's own forms; it need not exist.
@@ -210,7 +211,7 @@ class FormLibrary:
 
     def find(self, name: str) -> Form | None:
         """Return the form that the user means by this name ("the intake", "appointment form",
-        "medical"). None if there is none, or if several could be meant."""
+        "medical"). Return None if no form, or more than one, could be meant."""
         wanted = _words(name)
         if not wanted:
             return None

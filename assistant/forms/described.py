@@ -1,21 +1,21 @@
-"""Describes slots for the model that finds their values in an utterance. In its training data, the
-descriptions are the same, except that they give the content of a slot in the user's words."""
+"""Describes slots for the model that finds their values in an utterance. The descriptions in its
+training data differ only in that they give the content of a slot in the user's words."""
 
 from assistant.forms.definition import Slot, SlotType
 from models.interfaces import DescribedSlot
 
 MOST_WORDS = 14
-"""Maximum number of words that are used of a question, and of a name with its cues, so that the
-text after them is not cut off."""
+"""Maximum number of words taken from a question, and from a label with its cues, so that the text
+after them is not cut off."""
 ASKED = "asked: "
-"""Stands before the slot for which the assistant has just asked."""
+"""Precedes the description of the slot for which the assistant has just asked."""
 
 
 def described(slot: Slot, filled: str, *, asked: bool) -> DescribedSlot:
     """Describe a slot.
 
     Args:
-        filled: what is in it, in words; empty if it is empty.
+        filled: the slot's value in words; an empty string if it has none.
     """
     name = _first(", ".join((slot.label, *slot.cues)))
     kind = f"{slot.type} in {slot.unit}" if slot.unit else str(slot.type)

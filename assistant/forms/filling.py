@@ -1,8 +1,8 @@
 """Finds the values for the slots of a form in an utterance.
 
 A small model marks the words that answer each slot's question (`models.encoder.slots`), and rules
-read the value from these words. So nothing can be made up: a value always follows from the user's
-words, and words from which no value of the slot's type can be read fill nothing. English only.
+read the value from these words. So nothing can be made up: every value follows from the user's
+words. If the words contain no value of the slot's type, the slot is not filled. English only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,8 @@ SURE = 0.7
 """Minimum probability for filling or changing a slot."""
 SURE_ALONE = 0.8
 """Minimum probability for treating an utterance as nothing but an answer, so that the language
-model need not reply. With a lower one, a few per cent of ordinary talk would pass for answers."""
+model need not reply. With a lower threshold, a few per cent of ordinary talk would pass for
+answers."""
 MOST_WORDS = 50
 """Maximum number of words that are read at once. The model reads no more than 96 tokens."""
 TALKS = 0.5
@@ -39,8 +40,8 @@ _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """The values for a form in an utterance. `whole` is whether the utterance says nothing else, so
-    that the language model need not answer."""
+    """The values for a form that were found in an utterance. If `whole`, the utterance says nothing
+    else, so the language model need not answer."""
 
     proposals: Sequence[Proposal]
     whole: bool
@@ -53,7 +54,7 @@ class FormReader:
     """Reads the values for forms from utterances.
 
     Args:
-        reader: is loaded at the first utterance if it isn't loaded yet, which takes some 50 ms.
+        reader: loaded at the first utterance if necessary, which takes about 50 ms.
     """
 
     def __init__(self, reader: SlotReader) -> None:
@@ -63,7 +64,7 @@ class FormReader:
     def fill(
         self, form: Form, filled: Mapping[str, Value], asked: str, utterance: str, today: date
     ) -> Filling:
-        """Return the values for a form in an utterance. Blocks for some 10 ms with a form of ten
+        """Find the values for a form in an utterance. Blocks for about 10 ms if the form has ten
         slots.
 
         Args:
@@ -182,9 +183,8 @@ class FormReader:
 def _plain_answer(
     form: Form, filled: Mapping[str, Value], asked: str, said: str, today: date
 ) -> Proposal | None:
-    """Read an utterance that is a value of the slot that was asked for, and nothing else: "no", "on
-    Friday". For a text or a list, any words would be a value, so only "no idea" and "nothing"
-    count."""
+    """Read an utterance that is nothing but a value of the slot just asked for: "no", "on Friday".
+    For a text or a list, any words would be a value, so only "no idea" and "nothing" count."""
     slot = form.slot(asked)
     value = read(slot, said, today) if slot else None
     if slot is None or value is None or (value == [] and filled.get(asked)):
@@ -198,8 +198,8 @@ def _meant_for_another(
     form: Form, slot: Slot, seen: ReadSlot, said: str, today: date
 ) -> Iterator[Proposal]:
     """If the marked words are not a value of this slot, but of exactly one other slot, yield that
-    value: a day where a time was asked for, or a number with its unit. The words must be nothing
-    but the value: "in about ten days" has no time in it."""
+    value: a day where a time was asked for, or a number with its unit. The words must be the value
+    and nothing else: "ten" in "in about ten days" is not a time."""
     marked = _joined(said, seen.words)
     if slot.type not in MEASURED or _act(slot, seen) is not SlotAct.VALUE or not marked:
         return
@@ -237,8 +237,8 @@ def _certainty(slot: Slot, seen: ReadSlot) -> float:
 
 def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
     """Read a value from marked words. For a text, all of them are used. For other types, the last
-    part that is a value is used, since what is said later corrects what was said before. The parts
-    of a date may be apart."""
+    part that is a value is used, because people correct themselves. A date may be spread over
+    several parts."""
     if slot.type is SlotType.TEXT:
         return ", ".join(filter(None, map(_trimmed, words)))[:LONGEST_TEXT] or None
     together = " ".join(words)
@@ -251,8 +251,8 @@ def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
 
 
 def _parts(said: str) -> Iterator[str]:
-    """Yield an utterance in parts that the model can read as a whole: as many sentences as fit or,
-    if a sentence is too long, as many words."""
+    """Split an utterance into parts that the model can read at once. Split between sentences or, if
+    the last part is still too long, between words."""
     if len(said.split()) <= MOST_WORDS:
         yield said
         return
@@ -302,7 +302,7 @@ def _names_item(words: str) -> bool:
 
 
 def _stretch(said: str, words: Sequence[SlotWords]) -> str:
-    """Return the utterance from the first to the last marked word; all of it if there is none."""
+    """Return the utterance from the first to the last marked word; all of it if none is marked."""
     if not words:
         return said.strip()
     return said[words[0].start : words[-1].end].strip()

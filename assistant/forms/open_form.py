@@ -2,12 +2,12 @@
 
 The content of a FORM entry is
 {"form": key, "title": str, "opened": microseconds, "asked": name of a slot or "", "closed": bool,
-"read": id of the last exchange that was heard, or ""}. The content of a SLOT entry, which belongs
-to it, is
+"read": id of the last exchange that was heard, or ""}. The content of a SLOT entry, whose parent is
+the FORM entry, is
 {"slot": name, "label": str, "value": its value, "said": the user's words, "exchange": id or ""}.
 
-Each change is one transaction, and after each the stored form is complete. So nothing is lost if
-the process is killed.
+Each change is one transaction, after which the stored form is complete. So nothing is lost if the
+process is killed.
 """
 
 import re
@@ -39,8 +39,8 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a slot contains. `id` is that of its entry. `slot` is None if the form no longer has
-    it."""
+    """The content of a slot. `id` is the id of its entry. `slot` is None if the form no longer has
+    the slot."""
 
     id: str
     slot: Slot | None
@@ -78,19 +78,19 @@ class PutInSlot:
 
 @dataclass(frozen=True, slots=True)
 class _Unheard:
-    """An exchange that has not been heard yet, i.e. not been read for values. `asked` is the name
-    of the slot that had been asked for before it, and `later` contains the names of slots that were
-    filled after it."""
+    """An exchange that has not been "heard" yet, i.e. not been searched for values. `asked` is the
+    name of the slot that the assistant had asked for before the exchange. `later` contains the
+    names of slots that were filled after it."""
 
     asked: str
     later: set[str] = field(default_factory=set)
 
 
 class OpenForm:
-    """A form that is being filled in, with a copy of what it contains. Methods that block read or
-    change the store, and may raise StoreError; the others read only the copy.
+    """A form that is being filled in, with a copy of its content. Methods marked "Blocks" use the
+    store, and may raise StoreError; the others read only the copy.
 
-    Thread-safe: an utterance may be processed while another thread is still filling in the previous
+    Thread-safe: an utterance may be processed while another thread is still processing the previous
     one. The methods that don't block are for the event loop.
     """
 
@@ -128,7 +128,7 @@ class OpenForm:
 
     @classmethod
     def unfinished(cls, store: StateStore, form: Form) -> "OpenForm | None":
-        """Return the unclosed copy of this form that was opened or resumed last. Blocks."""
+        """Return the copy of `form` that was opened or resumed last and isn't closed. Blocks."""
         return _newest(
             cls(store, form, entry)
             for entry in store.entries(EntryKind.FORM)
@@ -137,8 +137,8 @@ class OpenForm:
 
     @classmethod
     def in_progress(cls, store: StateStore, library: FormLibrary) -> "OpenForm | None":
-        """Return the form that was opened or resumed last, if it is not closed. Others have been
-        set aside. Blocks."""
+        """Return the form that was opened or resumed last, if it is not closed. All other forms
+        have been set aside. Blocks."""
         entries = store.entries(EntryKind.FORM)
         last = max(entries, key=lambda each: int(each.content["opened"]), default=None)
         form = library.get(str(last.content["form"])) if last is not None else None
@@ -162,8 +162,8 @@ class OpenForm:
             return not entry.content.get("closed")
 
     def update(self, kind: str, rows: Sequence[StateEntry]) -> bool:
-        """Take over the entries of one kind from an event. Return whether the form is still there
-        and open."""
+        """Update the copy with the entries of one kind from an event. Return whether the form is
+        still there and open."""
         if kind == EntryKind.SLOT:
             self._take((each.id, each.content) for each in rows if each.parent == self.key)
         if kind == EntryKind.FORM:
@@ -174,7 +174,7 @@ class OpenForm:
         return True
 
     def resume(self) -> None:
-        """Make this the form that was opened last. Blocks."""
+        """Make this the most recently opened form. Blocks."""
         self._asked_for.clear()
         self._change(opened=microseconds(self._store.now()))
 
@@ -187,7 +187,7 @@ class OpenForm:
 
     @property
     def worked_on(self) -> datetime:
-        """When it was last opened or resumed, or something in it was last filled in or changed."""
+        """When the form was last opened, resumed, filled in or changed."""
         return max(self.opened, self._put_at)
 
     @property
@@ -220,16 +220,16 @@ class OpenForm:
         return [each for each in self.form.slots if each.name not in self._filled]
 
     def next_slot(self) -> Slot | None:
-        """Return the slot to ask for next. A slot for which the assistant has asked without success
-        waits until the others are filled."""
+        """Return the slot to ask for next. A slot for which the assistant has asked `MOST_ASKED`
+        times waits until the others are filled."""
         empty = self.missing()
         fresh = [each for each in empty if self._asked_for.get(each.name, 0) < MOST_ASKED]
         return next(iter(fresh or empty), None)
 
     def block(self) -> str:
-        """Return what the language model is told about the form, in one line: what is filled in,
-        oldest first, then what is asked for next. In this order, the beginning stays the same, byte
-        for byte, when something is added."""
+        """Return the line that describes the form to the language model: the filled slots, oldest
+        first, then the next question. In this order, adding a value leaves the beginning unchanged,
+        byte for byte."""
         following = self.next_slot()
         end = f" Ask next: {sanitised(following.ask)}" if following else " Nothing is missing."
         begin = f"Form being filled in: {sanitised(self.form.title)}."
@@ -245,9 +245,9 @@ class OpenForm:
         return "".join([begin, *parts, f" And {more} more." if more else "", end])
 
     def answered(self, exchange: str, slot: Slot | None) -> str:
-        """Note for which slot the language model has asked in an exchange. Called right after the
+        """Record which slot the language model asked for in an exchange. Called right after the
         exchange, or else when the exchange is heard. Return the name of the slot to which the
-        exchange itself replies, or empty."""
+        user's words in this exchange reply, or an empty string."""
         if exchange not in self._unheard:
             self._unheard[exchange] = _Unheard(self._asked)
             self._note_asked(slot)
@@ -256,12 +256,12 @@ class OpenForm:
     # -- changing -------------------------------------------------------------------------------
 
     def put(self, proposals: Iterable[Proposal], exchange: str = "") -> list[PutInSlot]:
-        """Fill slots, and keep what they contained in their history. Return what has changed.
+        """Fill slots, and keep their previous values in their history. Return what has changed.
         Blocks.
 
         Args:
             exchange: id of the exchange that the proposals come from. Slots that were filled after
-                this exchange keep their values. Empty if they come from the newest words.
+                this exchange keep their values. Empty if the proposals come from the newest words.
         """
         with self._changing:
             if not self.reload():
@@ -298,13 +298,13 @@ class OpenForm:
         return undone[::-1]
 
     def ask_for(self, slot: Slot | None) -> None:
-        """Note for which slot the assistant asks. Blocks."""
+        """Record which slot the assistant asks for. Blocks."""
         self._note_asked(slot)
         self._change(asked=self._asked)
 
     def heard(self, exchange: str) -> None:
-        """Note that an exchange was heard, after `answered`. Older exchanges will no longer be
-        heard. Blocks."""
+        """Record that an exchange was heard. Call `answered` first. Older exchanges will no longer
+        be heard. Blocks."""
         for each in list(self._unheard):
             del self._unheard[each]
             if each == exchange:
@@ -378,7 +378,7 @@ class OpenForm:
 
 
 def _newest(forms: Iterable[OpenForm]) -> OpenForm | None:
-    """Return the form that was opened last, with what it contains."""
+    """Return the form that was opened last, with its content loaded; None if it is closed."""
     found = max(forms, key=lambda each: each.opened, default=None)
     return found if found is not None and found.reload() else None
 

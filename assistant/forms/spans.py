@@ -17,7 +17,7 @@ from assistant.language.numbers import numbers, one_of
 
 _WORD = re.compile(r"[^\s,;:!?…]*[^\s,;:!?….]|:\d\d")
 _TRIMMED = 3
-"""Maximum number of words that are taken off either end of a run."""
+"""A run of words is shortened by fewer than twice this many words."""
 _DATE_JOINS = (
     "the of on in since last next this a an couple few and before after from about around early"
     " late mid half"
@@ -26,12 +26,12 @@ _BASE = re.compile(
     rf"\b(?:the (?:{DAYS}|weekend)|(?:day|week|fortnight|month|year)s?)\Z", re.IGNORECASE
 )
 _BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
-"""After a day of `_BASE`, it means a day relative to another: "the Sunday after the concert"."""
+"""Matches words that make a day of `_BASE` relative to another: "the day before the concert"."""
 _RANKED = re.compile(r"\s+(?:day|week|month|year|time|half|one|option|birthday)s?\b", re.IGNORECASE)
-"""After an ordinal, it means one of several things, and not a day of a month: "the second year of
+"""Matches words that show that the ordinal before them isn't a day of a month: "the second year of
 school"."""
 _CLOCK = re.compile(r"\s+(?:past|o'?clock|[ap]\.?m)\b", re.IGNORECASE)
-"""After a number, it shows that the number is a time, or part of one."""
+"""Matches words that show that the number before them is a time, or part of one."""
 _NOT = re.compile(r"\b(?:not|except)(?: (?:on|at|the|this|next|in|for))*\s*\Z", re.IGNORECASE)
 """Matches the words before a value that is not meant."""
 _OR = re.compile(r"\s*,?\s*\b(?:or|to)(?: (?:maybe|perhaps|even|on|at|the|a))*\s*", re.IGNORECASE)
@@ -41,8 +41,8 @@ _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
 def values_in(slot: Slot, text: str, today: date) -> list[Value]:
-    """Return the numbers, dates or times in a text, in order, depending on the slot's type. Return
-    none if they are alternatives ("six or seven", "Monday to Friday")."""
+    """Return the values for a number, date or time slot in a text, in order. Return none if they
+    are alternatives or a range ("six or seven", "Monday to Friday")."""
     if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
         return []
     if slot.type is SlotType.TIME and HOURS.search(text):
@@ -106,8 +106,8 @@ def _goes_on(slot: Slot, text: str, end: int) -> bool:
 
 @cache
 def _vocabulary(kind: SlotType) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: one for all words that a value may contain, and one for words of which
-    it must contain at least one."""
+    """Return two patterns: one for all words that a value may contain, and one that at least one of
+    the value's words must match."""
     number = rf"(?:{one_of(numbers())}(?:-{one_of(numbers())})?|[£$€]?\d[\d.,:]*(?:st|nd|rd|th)?)"
     if kind is SlotType.DATE:
         days = "|".join(name.lower() for name in (*WEEKDAYS, *MONTHS))

@@ -1,7 +1,7 @@
-"""Reads the value of a slot from words, and puts it into words.
+"""Reads the value of a slot from words, and converts values to words.
 
-A value is a text, a number, a bool or a list of texts. Dates are in ISO 8601, with as much
-precision as was said ("2026-11-17", "2026-03", "1980"); times of day are "HH:MM". English only.
+A value is a string, a number, a bool or a list of strings. Dates are in ISO 8601, only as precise
+as the words ("2026-11-17", "2026-03", "1980"); times of day are "HH:MM". English only.
 """
 
 import re
@@ -29,7 +29,7 @@ LONGEST_TEXT = 300
 """Maximum number of characters of a text or of an item."""
 MOST_ITEMS = 60
 HOURS = re.compile(r"\bfrom (?!(?:a )?quarter\b).*\b(?:to|till?|until)\b", re.IGNORECASE)
-"""Matches a range of hours, which isn't the time before an hour: "from five to six"."""
+"""Matches a range of hours ("from five to six"), but not a time ("from quarter to six")."""
 POLITE = ("please", "thanks", "thank you")
 """Words that add nothing to "yes" and "no"."""
 FIRST_HOUR = 7
@@ -37,8 +37,8 @@ FIRST_HOUR = 7
 
 
 def read(slot: Slot, words: str, today: date) -> Value | None:
-    """Return the value that the words give if they are the whole answer to the slot's question, as
-    if typed into a form. None if they are not a value of the slot.
+    """Read the words as the whole answer to the slot's question, as if they were typed into a form.
+    Return None if they are not a value of the slot.
 
     Args:
         today: the local date on which the words were said.
@@ -70,15 +70,15 @@ def says_unknown(words: str) -> bool:
 
 @cache
 def mentions(slot: Slot) -> re.Pattern[str]:
-    """Return a pattern for the words that show that the user speaks of a slot: its label and its
-    cues, in any grammatical form."""
+    """Return a pattern for words that refer to a slot: its label and its cues, in any grammatical
+    form."""
     named = (slot.label.lower(), *map(str.lower, slot.cues))
     return re.compile(rf"\b{one_of(map(_forms, named))}\b")
 
 
 def check_value(slot: Slot | None, value: object) -> None:
-    """Raise ValueError if the slot can't have this stored value or, without a slot, if no slot
-    could."""
+    """Raise ValueError if a stored value is not valid for the slot or, if `slot` is None, for any
+    slot."""
     if isinstance(value, list):
         if not all(isinstance(each, str) for each in value):
             raise ValueError("the list contains an item that is not a string")

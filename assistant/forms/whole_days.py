@@ -25,14 +25,14 @@ _NAMES = "|".join((DAYS, *SHORT_DAYS))
 _NAMED = rf"{_NAMES}|weekend"
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _MONTHS_AHEAD = 12
-"""Number of months, besides the current one, that are searched for a day whose year isn't said."""
+"""Number of months before and after this one that are searched for a day whose year isn't said."""
 
 
 def take_whole_day(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Take out words for one day, and return it.
+    """Take the words that name one day out of the phrase. Return the day.
 
     Args:
-        past: whether a day whose year, month or week isn't named is the last one, not the next one.
+        past: whether a day named without its year, month or week is the last one, not the next one.
 
     Raises:
         ValueError: there is no such day.
@@ -113,8 +113,8 @@ def _day_of(first: date, number: int) -> date | None:
 
 
 def _nearest(found: list[date | None], today: date, past: bool) -> date | None:
-    """Return the day of the only month that is meant; if there are many months, the last such day
-    up to today (`past`) or the first one from today on."""
+    """If only one month is meant, return its day. Otherwise, return the last day up to today (if
+    `past`) or the first one from today on."""
     if len(found) == 1:
         return found[0]
     days = [day for day in found if day is not None]
@@ -203,7 +203,7 @@ def _weeks_back(phrase: Phrase, today: date) -> date | None:
 
 
 def _previous(name: str, day: date) -> date:
-    """Return the last day of this name before `day`. A weekend to which `day` itself belongs
+    """Return the last day with this name before `day`. A weekend to which `day` itself belongs
     doesn't count."""
     if name in ("today", "yesterday"):
         return day - timedelta(days=int(name == "yesterday"))
@@ -238,8 +238,8 @@ def _by_weekday(phrase: Phrase, today: date, past: bool) -> date | None:
 
 
 def _other(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Read everything else that `take_day` can read. If the day has to be in the past, only a day
-    of a month or a weekend can be moved there."""
+    """Read everything else that `take_day` can read. If `past` and the day is in the future, move
+    it back, which is possible only for a day of a month or a weekend."""
     before = phrase.left
     days = take_day(phrase, today)
     if not days or not past or days[0] <= today:

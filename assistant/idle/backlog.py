@@ -57,7 +57,8 @@ class Backlog:
         self._clock = clock
         self._begun = False
         self._in_order = True
-        """Whether every job that the queue marks as running is really running."""
+        """Whether the queue certainly marks no batch as running. If False, the next `release`
+        requeues the batch."""
         self._made = False
         """Whether a batch was completed since all kinds were last asked for missing subjects."""
         self._complete: set[str] = set()
@@ -132,7 +133,7 @@ class Backlog:
         return given_up
 
     def rest(self, kind: str) -> None:
-        """Pause a kind because its store fails. This is not counted as a failure of any subject.
+        """Pause a kind because its store failed. This is not counted as a failure of any subject.
         Does not raise."""
         self._one_more(kind, least=IN_A_ROW)
 

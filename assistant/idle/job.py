@@ -5,12 +5,12 @@ from typing import Protocol
 
 
 class Job(Protocol):
-    """Derives data, such as facts or descriptions, from exchanges or conversations between
-    utterances.
+    """Between utterances, derives data, such as facts or descriptions, from exchanges or
+    conversations.
 
     The output names its sources and can be rebuilt from them. Its table refers to the exchange with
     `ON DELETE CASCADE`. Forgetting an exchange thus deletes the output too, and the transcript
-    rejects output whose exchange has been deleted meanwhile.
+    rejects output whose exchange has been deleted in the meantime.
     """
 
     @property

@@ -70,6 +70,6 @@ def processor_seconds() -> tuple[float, float] | None:
     except (OSError, NotImplementedError) as error:
         logger.debug("the processor's load is unknown: %s", type(error).__name__)
         return None
-    # Linux counts guest time twice; while waiting for a disk, a core is free for others.
+    # Linux counts guest time twice. A core that waits for a disk is free for other work.
     twice = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     return times.idle + getattr(times, "iowait", 0.0), sum(times) - twice

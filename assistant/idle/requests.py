@@ -44,8 +44,8 @@ class IdleAdmin:
         self._user = user
         self._loop = asyncio.get_running_loop() if scheduler is not None else None
         self._asked: asyncio.Task[None] | None = None
-        """The last requested run. `_done` and `_failed` say how many subjects it has processed, and
-        which error ended it."""
+        """The last requested run. `_done` is the number of subjects that it has completed, and
+        `_failed` is the error that ended it."""
         self._done = 0
         self._failed: StoreError | None = None
 

@@ -65,7 +65,7 @@ class Scheduler:
     Args:
         emit: receives an `IdleWork` event when a job starts or ends, and a `Notice` when a store
             fails.
-        settled: waits until more urgent background work of the language model is done.
+        settled: waits until the language model's more urgent background work is done.
         now: wall time, UTC.
         subject_s: maximum number of seconds per subject. A batch that takes longer has failed.
     """
@@ -250,7 +250,7 @@ class Scheduler:
                 self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # If nobody requested a stop, the job awaited something cancelled, which is its own error.
+        # If nobody requested a stop, the job awaited something cancelled, and so has failed.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
@@ -311,8 +311,8 @@ class Scheduler:
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
-        """Record a failed batch. If the queue can't store the failure now, it is stored before the
-        next batch."""
+        """Record a failed batch. If the queue can't store the failure, the batch is requeued before
+        the next one, as if it had been interrupted."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)
@@ -350,7 +350,7 @@ class Scheduler:
         return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
-        """Report that a store works again: that of the jobs of `kind`, or the queue if `kind` is
+        """Report that the store of the jobs of `kind` works again, or the queue if `kind` is
         None."""
         self._queue_backoff_s, self._queue_retry_at = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:

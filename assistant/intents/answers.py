@@ -85,8 +85,8 @@ def _until_pause(words: Sequence[Word]) -> Iterator[str]:
 def _shapes(
     spoken: CommandLanguage, *, deletes: int, for_words: bool
 ) -> Iterator[tuple[re.Pattern[str], frozenset[bool] | None]]:
-    """Yield patterns for parts of an answer, each with its meaning: yes, no or neither. None
-    instead of a meaning says that the words don't answer this kind of question."""
+    """Yield patterns for parts of an answer, each with its meaning: yes, no or neither. A meaning
+    of None shows that the words don't answer this kind of question."""
     yes, no, neither = frozenset({True}), frozenset({False}), frozenset[bool]()
     yield spoken.yes, yes
     yield spoken.no, no

@@ -1,4 +1,4 @@
-"""Decides whether words of the user can be the argument of a command, i.e. name something.
+"""Decides whether some of the user's words can be a command's argument, i.e. name something.
 
 After "forget everything about", nearly any words can be a name. After "forget about", only words
 that are clearly not a sentence can be a name, because people also use "forget about" for other
@@ -86,7 +86,7 @@ def _statement(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _correction(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Return whether the words may say what is right: "it's Tuesday"."""
+    """Return whether the words may correct something: "it's Tuesday"."""
     return words[0].plain in said.language.subjects["correction_first"] and len(words) > 1
 
 

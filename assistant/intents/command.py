@@ -35,7 +35,7 @@ class CommandKind(StrEnum):
     FORGET_PERIOD = "forget_period"
     """Forget what was said in a period that is named in another way: "yesterday", "since lunch"."""
     REMEMBER = "remember"
-    """Keep a statement, or what was just said, for good."""
+    """Store a statement, or what was just said, as a memory."""
     CORRECT = "correct"
     """Correct what the assistant remembers about the user, or has just said about them."""
     WHY = "why"
@@ -162,7 +162,7 @@ ARGUMENTS: Mapping[CommandKind, frozenset[str]] = {
     }.items()
     for kind in kinds
 }
-"""The arguments that a kind of command may have, by their names in `Command`. Other kinds have
+"""Kind of command → the names of the arguments that it may have, as in `Command`. Other kinds have
 none."""
 
 
@@ -179,10 +179,10 @@ class Command:
     `names_wish` is set for LIFT if the user calls it "my wish", "my rule" or the like ("cancel my
     wish about …").
 
-    The arguments of all other kinds are part of the utterance, too: `words` is what it is about
-    (what to be reminded of, the items of a list, the text of a note, what to calculate), `when` is
-    the time, the duration or the amount, and `name` is the name of a timer, a list, a place, a form
-    or a task. `every` is set if the user means all things of a kind ("cancel both timers").
+    The arguments of all other kinds are quoted from the utterance, too: `words` is the subject (a
+    reminder's topic, the items of a list, the text of a note, what to calculate), `when` is the
+    time, the duration or the amount, and `name` is the name of a timer, a list, a place, a form or
+    a task. `every` is set if the user means all things of a kind ("cancel both timers").
     """
 
     kind: CommandKind

@@ -53,7 +53,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class CommandReading:
-    """The words of an utterance that may be a command, after the words around them were removed."""
+    """The words of an utterance that may be a command, without the words around them."""
 
     words: tuple[Word, ...]
     polite: bool
@@ -157,7 +157,7 @@ class CommandText:
         return "".join(parts)
 
     def readings(self, words: tuple[Word, ...]) -> Iterator[CommandReading]:
-        """Yield the remaining words after every step of removing words around a command, shortest
+        """Yield the words that remain after each removal of words around a command, shortest
         first."""
         fronts = list(self._fronts(CommandReading(words, polite=False)))
         for front in reversed(fronts):

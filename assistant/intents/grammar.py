@@ -49,7 +49,7 @@ class Notation:
     def __init__(self, parts: Mapping[str, str]) -> None:
         self._parts = parts
         self._written: dict[str, str] = {}
-        """Part → its regular expression. Many parts stand in dozens of patterns."""
+        """Part → its regular expression. Many parts are used in dozens of patterns."""
 
     def pattern(self, text: str) -> Pattern:
         """Compile a pattern.
@@ -153,7 +153,7 @@ class CommandLanguage:
     why_not: re.Pattern[str]
     """Beginnings of explanations that follow a no."""
     choices: Mapping[str, re.Pattern[str]]
-    """Words that choose among what was named: "first", "second", "third", "all"."""
+    """Words that choose among the things named: "first", "second", "third", "all"."""
 
 
 @cache

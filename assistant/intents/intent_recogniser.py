@@ -1,7 +1,7 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
-The grammar is asked first. If it recognises a command, this usually decides. Otherwise, a
-classifier judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. For
+The grammar is asked first. If it recognises a command, that usually settles it. Otherwise, a
+classifier judges the meaning, and `THRESHOLDS` decides which probabilities are high enough. For
 commands that would delete or correct something, take back a wish or say what is known, the
 classifier is consulted as well: if it contradicts the grammar, the user is asked.
 """
@@ -121,23 +121,23 @@ many questions about ordinary talk. For WHEN_TOLD, the questions of part `dev` o
 form?" asks when something happened, not when it was told.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
-("I'd hate for you to forget that") for commands. Instead, the user is asked. The same happens if it
-contradicts the grammar about a command that deletes, corrects, takes back a wish or asks what is
-known ("What do you know about volcanoes?")."""
+("I'd hate for you to forget that") for commands. Instead, the user is asked. The user is also asked
+if the classifier contradicts the grammar about a command that deletes, corrects, takes back a wish
+or asks what is known ("What do you know about volcanoes?")."""
 
 LIKELIER = 4.0
 """While a form is open, commands about it count as this many times likelier than usual. "Read it
 back" then means the form, whereas it otherwise means what was said last."""
 ABOUT_USER = 0.5
-"""Minimum probability at which a question counts as asking about the user's life, so that it is
-judged which memories answer it. For other questions, a memory may help without being the answer,
-e.g. the user's allergy to peanuts if the question is whether a dish is healthy."""
+"""Minimum probability at which a question counts as asking about the user's life. Only then are
+memories judged by whether they answer it. For other questions, a memory may help without being the
+answer, e.g. the user's allergy to peanuts if the question is whether a dish is healthy."""
 ASKS_ADVICE = re.compile(r"\b(should|shall|could|would|can|may)\b", re.IGNORECASE)
 """Matches questions that don't ask for a fact of the user's life, even if they are about it."""
 TOLD = 0.9
-"""Minimum probability at which an utterance counts as asking for something that only the user can
-have told. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions reach it that
-everybody can answer; `not_known.applicable` excludes most of these."""
+"""Minimum probability at which an utterance counts as asking for something that the assistant could
+only know from the user. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions
+that anybody could answer reach it; `not_known.applicable` excludes most of these."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
 know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly any question that the
@@ -150,8 +150,8 @@ class Recognised(NamedTuple):
     """What was recognised in an utterance.
 
     Attributes:
-        intent: what the utterance asks of the assistant itself; None if it asks nothing of it.
-        classified: what the classifier makes of it; None if it wasn't asked, or didn't answer.
+        intent: what the utterance asks of the assistant itself; None if it asks nothing.
+        classified: the classifier's result; None if it wasn't asked, or didn't answer.
     """
 
     intent: Intent | None
@@ -163,7 +163,7 @@ class IntentRecogniser:
 
     Recognition adds at most a few milliseconds to a turn's latency. The grammar takes well under
     one millisecond. The classifier runs on a thread of its own, so that it never waits behind other
-    work and never holds the event loop. Spoken words are passed in at the first hint of silence,
+    work and never blocks the event loop. Spoken words are passed in at the first hint of silence,
     while the turn detector is still deciding whether the user will go on. So even these
     milliseconds go unnoticed. After `DEADLINE_S`, the turn goes on without the classifier.
 
@@ -205,7 +205,7 @@ class IntentRecogniser:
 
         Args:
             names: the assistant's name and wake phrase.
-            expected: kinds that are likelier now than usual, e.g. about the form that is open.
+            expected: kinds that are likelier now than usual, e.g. those about an open form.
         """
         command = recognise(text, names)
         classified = await self._classified(text) if is_classified(command) else None
@@ -215,7 +215,7 @@ class IntentRecogniser:
         return Recognised(intent_of(command, found, text), classified)
 
     async def _classified(self, text: str) -> ClassifiedText | None:
-        """What the classifier makes of `text`; None if it doesn't answer."""
+        """Return the classifier's result for `text`; None if it doesn't answer."""
         if self._classifier is None or not self._ready or not text.strip():
             return None
         loop = asyncio.get_running_loop()
@@ -232,16 +232,16 @@ class IntentRecogniser:
 
 
 def _load_rules() -> None:
-    """Compile the grammar, and the rules for times and answers: it takes some tens of milliseconds,
-    which no turn should have to wait for. Blocks."""
+    """Compile the grammar, and the rules for times and answers. This takes some tens of
+    milliseconds, for which no turn should have to wait. Blocks."""
     language(ENGLISH)
     period("yesterday", datetime.now(UTC))
     chosen("the code", ("my code",))
 
 
 def is_classified(command: Command | None) -> bool:
-    """Return whether the classifier is asked, too, given the command that the grammar has
-    recognised (None for no command)."""
+    """Return whether to ask the classifier, too, after the grammar has recognised `command` (None
+    if it has recognised no command)."""
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
@@ -249,13 +249,14 @@ def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -
     """Return a `NotKnown` if an utterance asks for something that the assistant can't know by
     itself; otherwise None.
 
-    Its reply is empty if the utterance is not a single question. The rest of the utterance may ask
-    for something else or want another kind of answer, so the language model answers.
+    Its reply is empty if the language model should answer. One case is an utterance that is not a
+    single question: the rest may ask for something else. The other is a question about the user's
+    life whose answer need not come from the user.
 
     Args:
-        found: what the classifier makes of it; None if it wasn't asked, or didn't answer.
-        tools: whether there are tools of other programs. The reply must not say that the assistant
-            has no way to find out.
+        found: the classifier's result; None if it wasn't asked, or didn't answer.
+        tools: whether other programs provide tools. If so, the reply must not say that the
+            assistant has no way to find out.
     """
     if found is None:
         return None
@@ -280,8 +281,8 @@ def intent_of(command: Command | None, found: ClassifiedText | None, text: str) 
 
     Args:
         command: the command that the grammar has recognised, if any.
-        found: what the classifier makes of it; None if it wasn't asked, or didn't answer. The
-            grammar then decides alone.
+        found: the classifier's result. If it wasn't asked, or didn't answer, this is None, and the
+            grammar decides alone.
     """
     if command is None:
         return _likeliest(found, text) if found is not None else None
@@ -291,15 +292,15 @@ def intent_of(command: Command | None, found: ClassifiedText | None, text: str) 
 
 
 def _classified_kind(command: Command) -> CommandKind:
-    """The classifier's kind for a command: it has only one kind for all periods."""
+    """Return the classifier's kind for a command. The classifier has one kind for all periods."""
     return CommandKind.FORGET_PERIOD if command.kind in PERIODS else command.kind
 
 
 def _expecting(
     probabilities: Mapping[str, float], expected: Collection[CommandKind]
 ) -> dict[str, float]:
-    """Return the probabilities if the expected kinds are `LIKELIER` times as frequent as in the
-    data that the classifier has learnt from."""
+    """Recalculate the probabilities as if the expected kinds were `LIKELIER` times as frequent as
+    in the classifier's training data."""
     weighted = {
         kind: probability * (LIKELIER if kind in expected else 1.0)
         for kind, probability in probabilities.items()

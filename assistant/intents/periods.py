@@ -26,7 +26,7 @@ MEAL_H = 2
 PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
 """The hours of each part of a day. A night ends at six on the next day."""
 LATE_H = 22
-"""From this hour on, "the night" means the night that is beginning, and not the previous one."""
+"""From this hour on, "the night" means the night that is beginning, not the previous one."""
 TODAY = {"this", "the", "today", "todays", ""}
 
 _FILLERS = re.compile(
@@ -55,7 +55,7 @@ _HALF = re.compile(
 )
 _WEEKEND = re.compile(r"(?:(?:over|on|at|during|for|from|of) )?(?:the )?weekend")
 _TOLD = "I told you"
-"""Put before the words, so that "on Friday" is read as a day in the past."""
+"""Prefix for the words, so that "on Friday" is read as a day in the past."""
 _IDLE = frozenset(["on", "in", "at", "from", "of", "over", "during", "for", "the", "month", "day"])
 
 
@@ -215,6 +215,6 @@ def _at(day: date, hour: int) -> datetime:
     The offset may have changed since then, even on the same day.
 
     Args:
-        hour: 24 or more on the next day.
+        hour: 24 or more means the next day.
     """
     return datetime.combine(day + timedelta(days=hour // 24), time(hour % 24)).astimezone()

@@ -1,4 +1,4 @@
-"""Merges or supersedes pairs of memories about the same thing that duplicate detection left
+"""Merges or supersedes memories about the same thing if duplicate detection has left a pair
 undecided. In such pairs, the user said something again in other words, or something changed
 although no word says so.
 
@@ -32,7 +32,7 @@ from assistant.memory.curation import (
 )
 
 CONSOLIDATED = "consolidate"
-"""Kind of the output: the decisions about an exchange, as lists of two memory ids and a verdict."""
+"""Kind of the output: the decisions about an exchange, each as [older id, newer id, verdict]."""
 VERDICTS = ("same", "changed", "both")
 Verdict = Literal["same", "changed", "both"]
 SCHEMA: Mapping[str, Any] = {

@@ -1,8 +1,8 @@
 """Rephrases what the user said as a description and as questions, which only the search index uses.
 
-The model describes an exchange in its context: it also sees the few lines before. All exchanges
-that it sees are sources of the output. Because small models make things up, the output is checked
-against these exchanges. Even text that passes the check is only searched, never shown.
+If an exchange refers back to earlier lines, the model sees the last few of these, too. All
+exchanges that it sees are sources of the output. Because small models make things up, the output is
+checked against these exchanges. Even text that passes the check is only searched, never shown.
 """
 
 import asyncio

@@ -47,7 +47,7 @@ LEANS = re.compile(
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
 """Maximum number of characters of an earlier line, and of the new line."""
 LEAST_STATED = 4
-"""Minimum number of words that a line must have outside of questions to be described."""
+"""A line is described only if it has at least this many words outside of questions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,6 @@ def _marked(new: Memory, before: Memory | None) -> Memory:
     """Return the fact `new` with the marks of the fact that it replaces."""
     if before is None:
         return new
-    # If the text is new, other exchanges don't support it, so their sources are not copied.
+    # If the text is new, other exchanges don't support it, so the old sources aren't copied.
     names = MARKS if before.text != new.text else (*MARKS, "sources")
     return replace(new, **{name: getattr(before, name) for name in names})

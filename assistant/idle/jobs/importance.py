@@ -1,9 +1,9 @@
 """Updates the importance of memories according to their use, by the rules in
 `memory/curation/importance.py`.
 
-Each value that the job sets is recorded with the exchange (ids and numbers, no user text). The
-record distinguishes it from a value that the user set. The value is recorded before the memory is
-changed. If the process is killed in between, the job runs again with the same result.
+Each value that the job sets is recorded with the exchange (ids and numbers, no user text), so that
+it can be told from a value that the user set. The value is recorded before the memory is changed.
+If the process is killed in between, the job runs again with the same result.
 """
 
 import asyncio

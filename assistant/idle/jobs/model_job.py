@@ -4,12 +4,12 @@ A job processes its subjects one by one, each in these steps:
 
     read    load the subject; None if there is nothing to do
     make    ask the model and check its answer
-    read    load again, and skip the subject if it was forgotten or corrected meanwhile
+    read    load again, and skip the subject if it was forgotten or corrected in the meantime
     keep    first change the memories, then record that the subject is done
 
 A job defines its `prompt`, its `schema` and these three methods; `fact_extraction.py` is an
-example. A job may be cancelled at any `await`, and later starts with that subject again. So `keep`
-must be idempotent, and must change the memories before it records that the subject is done.
+example. A job may be cancelled at any `await`, and later starts again with the same subject. So
+`keep` must be idempotent, and must change the memories before it records that the subject is done.
 """
 
 import asyncio
@@ -128,9 +128,8 @@ class ModelJob(ABC, Generic[Source, Made]):
         return await ask_for_json(self._llm, self._prompt, question, self.schema, self.max_tokens)
 
     async def note(self, output: DerivedOutput, memories: Sequence[str] = ()) -> bool:
-        """Record the output. Return False if some of its sources were forgotten meanwhile. In that
-        case nothing is recorded, and the memories with the ids `memories` are removed. Raises
-        StoreError."""
+        """Record the output. If some of its sources were forgotten in the meantime, record nothing,
+        remove the memories with the ids `memories`, and return False. Raises StoreError."""
         if await asyncio.to_thread(self.noted, output, self.model):
             return True
         await asyncio.to_thread(self._take_back, memories)

@@ -92,7 +92,7 @@ def question(shown: Sequence[SummarySentence]) -> str:
 def composed(
     every: Sequence[SummarySentence], answered: object, lexicon: TextAnalyzer
 ) -> WrittenSummary:
-    """Combine the model's sentences that the user's words support with the user's questions. If no
+    """Keep the model's sentences that the user's words support, and add the user's questions. If no
     sentence is left, return the summary made by rules.
 
     Raises:
