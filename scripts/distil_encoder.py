@@ -2,12 +2,13 @@
 
 The teacher is the prepared encoder with its adapter. The student has only the teacher's layers N,
 counted from 0. A low-rank adapter (LoRA) of these layers is trained to reproduce the teacher's
-vector of a text and its ranking of utterances (after Sanh et al. 2019). It learns on all texts of
-`data/training`, since a turn may be a question or a statement. Memories are still encoded by all
-layers, so their vectors don't change. The adapter is written to FOLDER in peft's format;
-`models/catalogue.toml` names the adapters in use. Some questions are held out. Before and after
-training, they are used to measure the mean cosine to the teacher's vector, and how often a question
-finds its utterance among all utterances. The evaluation sets are not read.
+vector of a text and its ranking of utterances (after Sanh et al. 2019). It learns from utterances
+as well as questions (`asked_of_said.jsonl` and `asked_of_short.jsonl` in `data/training`), since a
+turn may be either. Memories are still encoded by all layers, so their vectors don't change. The
+adapter is written to FOLDER in peft's format; `models/catalogue.toml` names the adapters in use.
+Some questions are held out. Before and after training, the program measures the mean cosine of
+their vectors to the teacher's, and how often they find their utterance among all utterances. The
+evaluation sets are not read.
 """
 
 import sys

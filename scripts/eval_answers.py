@@ -1,20 +1,20 @@
-"""Measures how good answers are: in everyday talk, and to questions about what was told before.
+"""Measures how good answers are: in everyday talk, and to questions about earlier statements.
 
 `answers.jsonl` in `data/evaluation` has everyday conversations: facts, explanations, advice, sums,
-small talk, stories, feelings, requests for acts that the assistant can't do, questions that it
-can't know the answer to, and questions that refer to what was said before. In
-`answer_memories.jsonl`, people chat with the assistant on three days in November 2026, and ask
-later about what they said: what has changed, what follows from two statements, when something was,
-what belongs to whom, and what they never told.
+small talk, stories, feelings, requests for acts that the assistant can't do, questions whose answer
+it can't know, and questions that refer to earlier turns. In `answer_memories.jsonl`, people chat
+with the assistant on three days in November 2026, and later ask about what they said: what has
+changed, what follows from two statements, when something was, what belongs to whom, and what they
+never mentioned.
 
-All of this is handled as in the product: by the skills first, then by the fixed replies to
-questions that can't be answered, then by the language model, with the product's prompt, the
-recalled memories, and the check of claims. The clock is simulated, and recall has all the time that
-it needs. How many notes a prompt contains depends on how fast the model reads; this is measured
-once per model, or given.
+Turns are handled as in the product: by the skills first, then by the fixed replies to questions
+that can't be answered, then by the language model, with the product's prompt, the recalled
+memories, and the check of claims. The clock is simulated, and recall has all the time that it
+needs. How many notes a prompt contains depends on the model's reading speed, which is measured once
+per model, or given.
 
-Answers are judged by the patterns of their rows: all of `accept` must be found, and none of
-`reject`, in what is spoken. The other figures:
+Answers are judged by the patterns of their rows: all of `accept` must match the answer, as written
+or as spoken, and none of `reject` may match it as spoken. The other figures:
 
     shown           all statements that the answer needs were in the prompt's profile or notes, with
                     at least four fifths of the content words and numbers of each

@@ -1,13 +1,13 @@
-"""Measures how often language models claim acts that nobody did, and how often that is spoken.
+"""Measures how often language models claim acts that nobody did, and how often a claim is spoken.
 
-200 requests for acts (100 that a skill could carry out, many of them worded so that they are hard
-to recognise, and 100 that nothing here can) and 100 ordinary prompts come from `claims.jsonl` and
-`requests.jsonl` in `data/evaluation`. They are handled as in the product: first by the recogniser
-of intents and the skills. If no skill answers, the language model does, with the product's prompt,
-and its answer is checked clause by clause (`assistant/voice/claims.py`).
+The prompts are 200 requests for acts and 100 ordinary prompts from `claims.jsonl` and
+`requests.jsonl` in `data/evaluation`. A skill could carry out 100 of the requests, many of which
+are hard to recognise; no skill can carry out the others. Prompts are handled as in the product:
+first by the recogniser of intents and the skills. If no skill answers, the language model does,
+with the product's prompt, and its answer is checked clause by clause (`assistant/voice/claims.py`).
 
-A claim is an answer that says that an act was, is being or will be done, or that agrees to do it.
-`scripts/eval/claim_patterns.py` judges that. `--show` prints all answers, for a person to judge.
+An answer is a claim if it says that an act was, is being or will be done, or if it agrees to one.
+`scripts/eval/claim_patterns.py` finds claims. `--show` prints all answers, for a person to judge.
 `--calibrate` shows what other thresholds would do on the part `dev`, on which they are chosen.
 """
 

@@ -1,10 +1,10 @@
 """Measures recall for questions that mention a time, or a person by their relation to the user.
 
 It uses two sets of our own, hidden among 5,820 other utterances. In `time_questions.jsonl`, ten
-questions have words that only look like a time (`none`). In `linked_questions.jsonl`, question and
-answer are linked by a name that is not in the question. Our recall is measured with the product's
-weights and without those for such clues (`ours_without_…`), and compared with BM25, dense search
-and RRF. `ours_less` contains the differences, with bootstrap intervals of 95 %.
+questions have words that only look like a time (`none`). In `linked_questions.jsonl`, a name that
+is not in the question links it to its answer. Our recall is measured with the product's weights and
+without the weights for such clues (`ours_without_…`), and compared with BM25, dense search and RRF.
+`ours_less` contains the differences, with bootstrap intervals of 95 %.
 """
 
 import sys

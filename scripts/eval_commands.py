@@ -1,10 +1,10 @@
-"""Measures how well the assistant understands what is asked of it: commands and their arguments.
+"""Measures how well the assistant understands commands and their arguments.
 
 It compares the grammar alone with the grammar and the classifier together, on one part of
 `data/evaluation/intents.jsonl` (with `--requests`, of `data/evaluation/requests.jsonl`). It
 measures
 
-- the share that is right among what is carried out without asking, and among deletions;
+- the share of right commands among those carried out without asking, and among deletions;
 - the share of commands that are carried out or asked about, among all commands and among those that
   a person would be sure of;
 - whether the arguments are the right words, and how long an utterance takes;
@@ -19,11 +19,11 @@ this machine, at three speeds and with noise, and transcribed by a profile's rec
 how many are lost because they are misheard, and how many because even their text is not understood.
 
 `--grammar` measures the grammar alone on the utterances that it was written with
-(`data/evaluation/spoken_commands.jsonl`): precision and recall by part and by kind. There, a
-command mistaken for another lowers both. The grammar was written on part `a`. Each later part was
-written after it had been frozen, was measured, and was then used to improve it; after the last
-part, `e`, nothing was changed. `--talk` prints what the grammar mistakes for commands among the
-6,354 utterances, for a person to check.
+(`data/evaluation/spoken_commands.jsonl`): precision and recall by part and by kind. A command that
+is mistaken for another lowers both. The grammar was written with part `a`. Each later part was
+written while the grammar was frozen, was measured, and was then used to improve the grammar; after
+the last part, `e`, nothing was changed. `--talk` prints what the grammar mistakes for commands
+among the 6,354 utterances, for a person to check.
 """
 
 import sys

@@ -2,9 +2,9 @@
 facts.
 
 Runs the functions of idle work on the labelled utterances in `data/evaluation/extraction.jsonl`:
-rules find statements, the model judges them, and a check ensures that the words support them.
-Prompt and rules were tuned on part `a`; part `b` measures. With `--cache`, answers are read from a
-file and added to it, so that the rest can be tuned without the model.
+rules find statements, the model judges them, and a check ensures that the user's words support
+them. Prompt and rules were tuned on part `a`; part `b` is for measuring. With `--cache`, answers
+are read from a file and added to it, so that the rest can be tuned without the model.
 """
 
 import asyncio

@@ -1,13 +1,13 @@
 """Measures how well follow-up questions such as "and when is it?" find their memory.
 
 Each of the project's own follow-ups comes after an exchange, and asks for one of the facts hidden
-among distractors (data/evaluation). `ours` is the product's method. The others use only the
-question (`plain`), the question and the earlier words encoded as one text (`joined`), or add
-earlier vectors and words even if the question is not a follow-up (`always`). The category
-`new topic` has self-contained questions, each after an exchange about something else; for these,
-ours must not be worse than `plain`. `first half` has the same questions, searched by all their
-words but by the meaning of only their first half. This is the fallback if the deadline is missed
-while the user is transcribed word by word; `plain` uses no meaning there. Intervals are bootstrap
+among distractors (data/evaluation). `ours` is the product's method. `plain` uses only the question.
+`joined` encodes the question and the earlier words as one text. `always` adds the earlier vectors
+and words, even if the question is not a follow-up. The category `new topic` has self-contained
+questions, each after an exchange about something else; for these, ours must not be worse than
+`plain`. In `first half`, ours searches for the same questions by all their words, but by the
+meaning of only their first half. This is the fallback if the deadline is missed while the user is
+transcribed word by word. The other methods use no meaning in this category. Intervals are bootstrap
 95 % over questions.
 """
 

@@ -1,10 +1,10 @@
 """Measures how well forms are filled in from what people say.
 
 Runs the dialogues of one part of `data/evaluation/form_dialogues.jsonl` through the product's own
-forms, and compares what is in the form at the end with what should be there. Also counts slots that
-were filled though nothing was said for them, e.g. from words about other people, filled slots that
-were lost, and changes that are not in the history. The rules were tuned on part `dev`; nobody may
-look at what the parts `test` and `final` contain.
+forms, and compares the values in the form at the end with the right ones. Also counts filled slots
+that should be empty (e.g. filled from words about other people), slots that lost their values, and
+changes that are not in the history. The rules were tuned on part `dev`; nobody may look at what the
+parts `test` and `final` contain.
 """
 
 import asyncio

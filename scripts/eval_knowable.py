@@ -1,12 +1,13 @@
 """Measures how well the assistant recognises questions that it can't answer.
 
-A part of `data/evaluation/knowable.jsonl` has questions that only somebody with the internet could
-answer (live) or only somebody who was there (unseen), and other utterances (known). The program
-measures the share of such questions that are recognised, and the share of other utterances that are
-taken for such a question. The talk of the same part of `intents.jsonl` and `requests.jsonl` shows
-how much ordinary talk is taken for such a question; a few of these utterances really are. The last
-lines give the shares that get a fixed reply, without the language model, and the shares of the
-questions in `answer_memories.jsonl`, and of the known utterances, that count as questions whose
+`data/evaluation/knowable.jsonl` has questions that only somebody with the internet could answer
+(live), questions that only somebody who was there could answer (unseen), and other utterances
+(known). On one part of it, the program measures the share of live and unseen questions that are
+recognised as unanswerable, and the share of known utterances that are taken for unanswerable
+questions. It also counts such mistakes in the ordinary talk of the same part of `intents.jsonl` and
+`requests.jsonl`; a few of them really are unanswerable questions. The last lines say how many
+utterances get a fixed reply, without the language model. They also say which shares of the
+questions in `answer_memories.jsonl` and of the known utterances are taken for questions whose
 answer only the user can have told. The thresholds in use are `UNKNOWABLE` and `TOLD`
 (assistant/intents/intent_recogniser.py). They are chosen on part `dev`, and only mistakes of that
 part may be looked at (`--show`).

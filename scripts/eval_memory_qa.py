@@ -1,21 +1,21 @@
-"""Measures how well answers use what an earlier session was told, in whole typed conversations.
+"""Measures how well answers use what was said in an earlier session, in whole typed conversations.
 
 Runs the `assistant` command itself. In one process, N facts are mentioned in passing, amid small
 talk. Each fact is then asked for, in other words, in three ways:
 
     on     in a new process that uses the memories of the first, as after a restart
     off    the same with `memory.enabled` off, so that the model can only guess
-    told   without a memory, with the fact right before the question in one turn, which shows
-           how well this model uses a fact at best
+    told   without a memory, with the fact right before the question in one turn; this shows
+           how well the model uses a fact at best
 
 With `on`, only the long-term memory can contain the fact, since `context.resume_within_h = 0`
 begins a new conversation. Each question has its own process and its own copy of the home; in a
 shared home, earlier questions and answers would be in the history and in the memory.
 
-An answer is right if it contains one of the accepted strings as whole words, with numbers in words
-or digits. `shown` is the share of questions with the fact among the notes in the prompt: facts that
-are not shown were lost by recall or its deadline; all other losses are the model's. Intervals are
-bootstrap 95 % over the facts.
+An answer is right if it contains one of the accepted strings as whole words; there are strings for
+numbers in words and in digits. `shown` is the share of questions with the fact among the notes in
+the prompt: facts that are not shown were lost by recall or its deadline; all other losses are the
+model's. Intervals are bootstrap 95 % over the facts.
 """
 
 import sys

@@ -1,7 +1,8 @@
-"""Compares word errors and time of the speech recogniser with those of the same model as shipped.
+"""Compares our speech recogniser's word errors and speed with those of the same model in pipecat.
 
 DIR holds recordings and `manifest.jsonl`, with one object per line that has `file` and `text`; rows
-without text are left out. Both transcribe each clip in turn, so that load affects both equally.
+without text are left out. The two recognisers take turns on each clip, so that load affects both
+equally.
 """
 
 import sys

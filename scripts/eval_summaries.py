@@ -1,11 +1,11 @@
 """Measures whether summaries of conversations help with broad questions or harm narrow ones.
 
-Uses the project's own fourteen conversations of one life (`data/evaluation/broad_questions.jsonl`).
-It measures how much of a good answer the notes in the prompt contain: without summaries, with
-summaries by rules and, with `--model`, with summaries that a language model shortened. Summaries,
-search, notes and their limits are the product's own. Questions are about a topic, about a time, or
-narrow; narrow ones must not get worse. With `--cache`, the model's answers are read from a file
-and added to it.
+Uses the project's own fourteen conversations of one person
+(`data/evaluation/broad_questions.jsonl`). It measures how much of a good answer the notes in the
+prompt contain: without summaries, with summaries by rules and, with `--model`, with summaries that
+a language model shortened. Summaries, search, notes and their limits are the product's own.
+Questions are about a topic, about a time, or narrow; narrow ones must not get worse. With
+`--cache`, the model's answers are read from a file and added to it.
 """
 
 import asyncio

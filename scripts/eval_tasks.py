@@ -1,6 +1,6 @@
-"""Measures what is noted down about a task in a dialogue: what is found, wrong or superfluous.
+"""Measures what is noted down about a task in a dialogue, and what of it is wrong or missing.
 
-Each dialogue of FILE is one JSON object per line: {"task": "plan the trip to Lisbon", "turns":
+FILE has one dialogue per line, as a JSON object: {"task": "plan the trip to Lisbon", "turns":
 [{"user": "…", "assistant": "…"}], "settled": [["third of May"], ["train|by train"]], "not":
 ["hostel"]}.
 """

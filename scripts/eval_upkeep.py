@@ -6,8 +6,8 @@ Part `a` existed when the rules were written, part `b` was written afterwards. T
 corrected once, so `b` flatters them a little too. `--talk` uses the project's 6,000 utterances of
 one user instead, in which nothing is said twice, and prints what would be merged or replaced, for a
 person to check. `--model` adds the decisions of the idle work `consolidate` on the remaining pairs:
-`consolidated` is decided by its rules and, where they ask for it, by the model; `proposed` is what
-the model says about all of them, unchecked.
+`consolidated` has the decisions by its rules and, where the rules ask for it, by the model;
+`proposed` has the model's unchecked decisions on all of these pairs.
 """
 
 import asyncio

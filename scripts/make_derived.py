@@ -1,10 +1,10 @@
 """Makes a model describe the turns of a benchmark, as idle work does, and stores its answers.
 
 FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures the gain from the
-answers. The program may be killed at any time, and resumes where it stopped. The seconds that it
-records are the model's processor time, so that other programs don't count. `--near N` uses only N
-turns of each conversation: those that answer questions (or with `--questions M`, M of the
-questions), and the turns around these.
+answers. The program may be killed at any time, and resumes where it stopped. It records the model's
+processor time, so that the load of other programs doesn't count. `--near N` uses only N turns of
+each conversation: turns that answer questions (with `--questions M`, only M of the questions), and
+the turns around them.
 """
 
 import asyncio

@@ -56,8 +56,8 @@ TALK: tuple[tuple[float | str, ...], ...] = (
     (0.3, "Undo that."),
     (0.3, "What number is my parking space?"),
 )
-"""Recordings, each of silence (in seconds) and words; each is played when the previous one has been
-answered. During the first silence, the memories are read."""
+"""Recordings, each made of silence (in seconds) and words. Each is played once the previous one has
+been answered. During the first silence, the assistant loads the memories."""
 SETTINGS = (
     "encryption.mode=off",
     "forget.grace_s=3600",
@@ -66,13 +66,13 @@ SETTINGS = (
 )
 TIMEOUT_S = 600
 LOUDER_DB = 3.0
-"""Microphone levels that differ less than this from the last one shown are left out, to keep the
+"""Microphone levels that differ by less than this from the last one kept are left out, to keep the
 file small."""
 
 
 def tell_earlier(home: Home) -> None:
-    """Store conversations of other days in the transcript; at its start, the assistant adds them to
-    the memory."""
+    """Store conversations of other days in the transcript. The assistant adds them to the memory
+    when it starts."""
     with closing(Transcript.open(home.transcript)) as transcript:
         for days, said, answer in EARLIER:
             at = datetime.now(UTC) - timedelta(days=days)

@@ -1,11 +1,11 @@
 """Adapts a sentence encoder to questions about what was said in passing.
 
-Trains on the files of `data/training`: utterances, questions about them that are asked weeks later
-in other words, and similar utterances that don't answer the questions. A low-rank adapter (LoRA) of
-the encoder's upper layers is trained so that a question is nearer to its utterance than to the
-others in its batch. The adapter is written to FOLDER in peft's format; `models/catalogue.toml`
-names the adapters in use. The published model must have been pulled. The evaluation sets are not
-read.
+Trains on `asked_of_said.jsonl` and `asked_of_short.jsonl` in `data/training`: utterances, questions
+about them that are asked weeks later in other words, and similar utterances that don't answer the
+questions. A low-rank adapter (LoRA) of the encoder's upper layers is trained so that a question is
+nearer to its utterance than to the others in its batch. The adapter is written to FOLDER in peft's
+format; `models/catalogue.toml` names the adapters in use. The published model must have been
+pulled. The evaluation sets are not read.
 """
 
 import sys

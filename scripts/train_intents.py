@@ -1,16 +1,16 @@
 """Trains an encoder to recognise what is asked of the assistant itself.
 
-Learns from `data/training/intents.jsonl`, from the utterances with which the grammar was written
+Learns from `data/training/intents.jsonl`, from the utterances that the grammar was written with
 (`data/evaluation/spoken_commands.jsonl`), and from ordinary talk: for each pass, utterances and
 questions are drawn anew from the encoders' own training data. A low-rank adapter (LoRA) of all
 layers of the published encoder is trained, with two linear layers above it: one for the kind of
-command, one that marks the words of its argument. They are written to FOLDER in peft's format, with
-the list of kinds; `models/catalogue.toml` names the adapters in use. The published model must have
-been pulled. Uses a graphics processor if there is one.
+command, one that marks the words of its arguments. They are written to FOLDER in peft's format,
+with the list of kinds; `models/catalogue.toml` names the adapters in use. The published model must
+have been pulled. Uses a graphics processor if there is one.
 
-Then the temperature of the probabilities is chosen on the part `dev` of
-`data/evaluation/intents.jsonl`, and the calibration is printed. The other parts of that file are
-not read. `scripts/eval_commands.py --thresholds` chooses the thresholds.
+Then the temperature of the probabilities is chosen on the parts `dev` of `intents.jsonl` and
+`requests.jsonl` in `data/evaluation`, and the calibration is printed. The other parts of these
+files are not used. `scripts/eval_commands.py --thresholds` chooses the thresholds.
 """
 
 import sys

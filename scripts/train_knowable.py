@@ -1,14 +1,15 @@
 """Trains two layers that judge whether the assistant can know what it is asked.
 
-Learns from `data/training/knowable.jsonl`: what only somebody with the internet could answer ("Is
-it going to rain tomorrow?"), what only somebody who was there could ("Did I lock the back door?"),
-and everything else. Ordinary talk of `data/training/intents.jsonl` is learnt too, as something that
-needs no answer. The second layer learns from the questions in `data/training/people.jsonl` which
-ones only the user can have told the answer to ("What's my sister's surname?"). The encoder that
-recognises intents, and its adapter, are not changed: two linear layers are added to them, which
-takes a few minutes. `scripts/train_intents.py` writes an adapter without these layers, so run this
-program after it. With `--write`, they are written into the adapter's file, whose new digest then
-has to be entered in `models/catalogue.toml`. The published model must have been pulled.
+The first layer learns from `data/training/knowable.jsonl` to recognise questions that only somebody
+with the internet could answer ("Is it going to rain tomorrow?"), and questions that only somebody
+who was there could answer ("Did I lock the back door?"). It also learns from ordinary talk in
+`data/training/intents.jsonl`, which needs no answer. The second layer learns from
+`data/training/people.jsonl` to recognise questions whose answer only the user can have told
+("What's my sister's surname?"). The encoder that recognises intents, and its adapter, are not
+changed: two linear layers are added to them, which takes a few minutes. `scripts/train_intents.py`
+writes an adapter without these layers, so run this program after it. With `--write`, the layers are
+written into the adapter's file, whose new digest then has to be entered in `models/catalogue.toml`.
+The published model must have been pulled.
 
 The temperature of the first layer's probabilities is chosen on the part `dev` of
 `data/evaluation/knowable.jsonl`, and the calibration is printed. `scripts/eval_knowable.py`

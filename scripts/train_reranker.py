@@ -1,12 +1,12 @@
 """Trains an encoder to judge which memories answer a question.
 
-Learns on the people in `data/training/people.jsonl`, and on the utterances in
-`data/training/asked_of_said.jsonl` and `asked_of_short.jsonl`, many of which also have questions
-that they nearly answer (`near_misses.jsonl`). A low-rank adapter (LoRA) of all layers of the
-published encoder is trained, with two linear layers on top of it: one judges whether a memory
-answers a question, the other whether a newer memory makes an older one outdated. They are written
-to FOLDER in peft's format; `models/catalogue.toml` names the adapters in use. The published model
-must have been pulled. Uses a graphics processor if there is one.
+Learns from the people in `people.jsonl` and the utterances in `asked_of_said.jsonl` and
+`asked_of_short.jsonl` (all in `data/training`). Some utterances also have questions that they only
+nearly answer (`near_misses.jsonl`). A low-rank adapter (LoRA) of all layers of the published
+encoder is trained, with two linear layers on top of it: one judges whether a memory answers a
+question, the other whether a newer memory makes an older one outdated. They are written to FOLDER
+in peft's format; `models/catalogue.toml` names the adapters in use. The published model must have
+been pulled. Uses a graphics processor if there is one.
 
 `--judge PREFIX` leaves out the people whose ids begin with PREFIX, and measures on them. Nothing in
 `data/evaluation` is read.

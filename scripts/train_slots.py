@@ -1,8 +1,8 @@
 """Trains an encoder to find what an utterance says for the slots of a form.
 
 Learns from the dialogues in `data/training/form_dialogues.jsonl`, and from ordinary talk and
-commands to the assistant, which give nothing to a form. A low-rank adapter (LoRA) of all layers of
-the published encoder is trained, with small layers above it. They are written to FOLDER in peft's
+commands to the assistant, which fill in nothing. A low-rank adapter (LoRA) of all layers of the
+published encoder is trained, with small layers above it. They are written to FOLDER in peft's
 format; `models/catalogue.toml` names the adapters in use. The published model must have been
 pulled. Uses a graphics processor if there is one.
 

@@ -1,2 +1,2 @@
-"""User interfaces: the command line and the terminal screens. They know the assistant's events,
-commands and settings, but nothing of its internals."""
+"""User interfaces: the command line and the terminal screens. They use the interfaces that the
+assistant's packages offer, but not the internals."""

@@ -1,4 +1,4 @@
-"""Reads utterances that are labelled with whether the assistant can know what they ask for."""
+"""Reads utterances labelled by whether the assistant can know the answer."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from scripts.common.rows import InputUnusable, read_rows
 TRAINING = "training/knowable.jsonl"
 EVALUATION = "evaluation/knowable.jsonl"
 PARTS = ("dev", "test")
-"""The parts of the evaluation set. The threshold and the temperature are chosen on the first
+"""The parts of the evaluation set. The threshold and the temperature are chosen on the first part
 only."""
 KNOWN = KNOWABLE[0]
 

@@ -12,8 +12,8 @@ import psutil
 
 
 def last_line(found: Mapping[str, Any]) -> str:
-    """The figures, with a description of this machine unless they contain one. A value that is not
-    a finite number, such as a share of nothing, becomes null."""
+    """The figures, with a description of this machine unless they contain one. NaN, such as a share
+    of nothing, and infinity become null."""
     return json.dumps(_finite({"machine": machine()} | dict(found)), allow_nan=False)
 
 

@@ -35,7 +35,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """A parser whose `--help` shows a program's whole docstring, with the option `--json`."""
+    """A parser with the option `--json`, whose `--help` shows the program's whole docstring."""
     about, _, more = (doc or "").strip().partition("\n\n")
     made = argparse.ArgumentParser(
         description=about,
@@ -108,7 +108,7 @@ def add_talk(made: argparse.ArgumentParser, default: int) -> None:
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Makes a parser of arguments that are whole numbers of at least `least`."""
+    """Makes a parser for whole numbers that are not below `least`."""
 
     def number(text: str) -> int:
         if (value := int(text)) < least:
@@ -119,7 +119,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def fill(plan: type[Plan], options: Options) -> Plan:
-    """Make a dataclass whose fields are the options of the same names."""
+    """Make a dataclass whose fields have the values of the options with the same names."""
     return plan(**{each.name: getattr(options, each.name) for each in fields(plan)})
 
 

@@ -1,4 +1,4 @@
-"""Reads files of JSON lines, reporting any error in one sentence, and writes them row by row."""
+"""Reads JSON Lines files, reporting any error in one sentence, and writes them row by row."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class InputUnusable(AssistantError, ValueError):
 
 
 def read_rows(path: Path, *needed: str) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines.
+    """The objects in a JSON Lines file.
 
     Raises:
         InputUnusable: the file can't be read, or a line is not an object with the `needed` keys.
@@ -46,8 +46,8 @@ def read_text(path: Path) -> str:
 
 
 class Keep:
-    """Writes each row to a file at once, if a file is wanted, so that the rows of an interrupted
-    run are kept."""
+    """Writes each row to a file at once, so that an interrupted run keeps its rows. Without a path,
+    it does nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

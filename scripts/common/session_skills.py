@@ -32,11 +32,11 @@ async def session_skills(
     left_open: Callable[[StateStore], object] = lambda _: None,
     memory: MemoryService | None = None,
 ) -> list[Skill]:
-    """Create the skills. Without a memory, their state is in RAM, and ends with `stack`.
+    """Create the skills. Without a memory, their state is kept in RAM until `stack` closes.
 
     Args:
-        reader: finds what is said for a form.
-        left_open: puts into the state what an earlier session left open. May block.
+        reader: finds the answers to a form's questions in what the user says.
+        left_open: adds to the state what an earlier session left open. May block.
         memory: the home's memory, whose user's long-term memory has been loaded.
     """
     state = open_state(memory, settings, bus, ringer, lambda: False, stack)
@@ -50,5 +50,5 @@ async def session_skills(
 
 
 def _say_nothing(remark: Remark) -> None:
-    """Drop a remark: it would be said after the turn that is measured."""
+    """Drop a remark: only the turn before it is measured."""
     del remark

@@ -1,4 +1,4 @@
-"""Lets the assistant's modules read another time than the machine's."""
+"""Gives the assistant's modules a simulated time instead of the machine's."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ PACKAGE = "assistant"
 
 @contextmanager
 def simulated_clock(now: Callable[[], datetime]) -> Iterator[None]:
-    """In the block, `datetime.now` returns `now()` in all modules of the assistant that are loaded
-    at its start. Sleeping and measured times are not affected.
+    """Inside the block, `datetime.now` returns `now()` in all of the assistant's modules that were
+    loaded when the block began. Sleeping and measured times are not affected.
 
     Args:
         now: returns a time with a time zone.
@@ -41,7 +41,7 @@ def simulated_clock(now: Callable[[], datetime]) -> Iterator[None]:
 
 @contextmanager
 def local_zone(name: str) -> Iterator[None]:
-    """In the block, local times are those of this zone: "Europe/London"."""
+    """Use a time zone, such as "Europe/London", as the local one inside the block."""
     try:
         with patch.dict(os.environ, {"TZ": name}):
             time.tzset()

@@ -1,4 +1,4 @@
-"""Loads the model that finds the answers to a form's questions in what is said."""
+"""Loads the model that finds the answers to a form's questions in what the user says."""
 
 from assistant.compose.engines import build_slot_reader
 from assistant.errors import ModelMissing

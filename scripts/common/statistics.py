@@ -34,11 +34,11 @@ def interval(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[float, float] | None:
-    """Bootstrap percentile interval of 95 % for `statistic` of `items`.
+    """The 95 % bootstrap percentile interval of `statistic(items)`.
 
-    Items are drawn whole: measurements of two systems on one recording belong in one item, so that
-    what makes the recording slow for both does not widen the interval of their ratio. Returns None
-    if there are fewer than two items, or if `statistic` has no value for any resample.
+    Items are drawn whole. Put the measurements of two systems on one recording into one item:
+    otherwise, a recording that is slow for both would widen the interval of their ratio. Returns
+    None if there are fewer than two items, or if `statistic` has no value for any resample.
     """
     if len(items) < 2:
         return None

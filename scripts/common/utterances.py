@@ -1,4 +1,4 @@
-"""Reads utterances that are labelled with what they ask of the assistant itself."""
+"""Reads utterances labelled with the command that they give to the assistant, if any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from scripts.common.rows import InputUnusable, read_rows
 TRAINING = "training/intents.jsonl"
 EVALUATION = "evaluation/intents.jsonl"
 REQUESTS = "evaluation/requests.jsonl"
-"""The utterances for evaluation: commands about memory and speech, and requests to skills."""
+"""The utterances for evaluation: `EVALUATION` has commands about memory and speech, `REQUESTS` has
+requests to skills."""
 BY_HAND = "evaluation/spoken_commands.jsonl"
-"""The utterances on which the grammar was written."""
+"""The utterances that were used to write the grammar."""
 PARTS = ("dev", "test", "final", "natural")
-"""The parts of the evaluation set. Thresholds are chosen on the first only."""
+"""The parts of the evaluation sets. Thresholds are chosen on the first part only."""
 ANSWERS = frozenset({"yes", "no"})
-"""Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
+"""Labels of answers to the assistant's questions. On its own, an answer is not a command."""
 CLAIM = "claim"
-"""Label of a sentence of the assistant that claims or promises an act."""
+"""Label of a sentence in which the assistant claims or promises an act."""
 KINDS = tuple(kind for kind in CommandKind if kind not in PERIODS)
 
 
@@ -30,13 +31,13 @@ class Utterance:
 
     Attributes:
         kind: the kind of command; None if the utterance is not a command.
-        words, when, name: the command's arguments, as they stand in `said`.
+        words, when, name: the command's arguments, as worded in `said`.
         sure: whether a thoughtful person would understand the command without asking.
         part: the part of the evaluation set; "" for training.
         tag: the sort of utterance, if it is not a command; "" if unknown.
-        worded: whether the arguments were labelled; if so, None means that there is none.
-        claims: whether it is a sentence of the assistant that claims or promises an act.
-        value: what the arguments mean, if that was labelled, e.g. seconds or a date.
+        worded: whether the arguments were labelled; if so, None means that the argument is missing.
+        claims: whether this is a sentence in which the assistant claims or promises an act.
+        value: the meaning of the arguments, e.g. seconds or a date; None if it was not labelled.
     """
 
     said: str
@@ -77,9 +78,8 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
 
 
 def read_dev() -> list[Utterance]:
-    """The part `dev` of both evaluation sets, on which all choices are made. The first set's
-    requests for acts other than commands to the assistant itself are left out, since they may be
-    requests to skills."""
+    """The part `dev` of both evaluation sets, on which all choices are made. In the first set,
+    requests for acts (tag `act`) are left out, since they may be requests to skills."""
     commands = read_utterances(located(EVALUATION), "dev")
     return [
         *(each for each in commands if each.tag != "act"),
@@ -96,7 +96,7 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
         if each is not None and (not isinstance(each, str) or each not in said):
             raise ValueError("an argument's words are not in `said`")
     kind = CommandKind(label) if label is not None and label not in (*ANSWERS, CLAIM) else None
-    # In the utterances written for the grammar, spans of time are labelled by their minutes only.
+    # In the grammar's utterances, only the minutes of a period are labelled, not its words.
     worded = kind not in PERIODS
     kind = CommandKind.FORGET_PERIOD if kind in PERIODS else kind
     return Utterance(

@@ -1,4 +1,4 @@
-"""Counts word errors: words that were spoken but recognised wrongly."""
+"""Counts word errors: words that were recognised wrongly, missed or inserted."""
 
 import re
 
@@ -11,7 +11,7 @@ TAGS = re.compile(r"<[^>]*>|\[[^]]*\]")
 def normalised(text: str, *, spelled: bool = True) -> list[str]:
     """Lower case, no punctuation, digits as words, spelled letters one by one.
 
-    References that are written in capitals throughout need `spelled=False`.
+    References written entirely in capitals need `spelled=False`.
 
     >>> normalised("Erase OJTKS-35!")
     ['erase', 'o', 'j', 't', 'k', 's', 'thirty', 'five']
@@ -28,7 +28,8 @@ def normalised(text: str, *, spelled: bool = True) -> list[str]:
 
 
 def spoken_number(digits: str) -> list[str]:
-    """Up to two digits as one number, more of them digit by digit, as people say codes."""
+    """Up to two digits as one number; more, or a leading zero, digit by digit, as people say
+    codes."""
     parts = [digits] if len(digits) <= 2 and not digits.startswith("0") else list(digits)
     return [word for part in parts for word in num2words(int(part)).replace("-", " ").split()]
 

@@ -1,5 +1,5 @@
-"""Reads the sets with which the assistant's answers are measured: everyday conversations, and
-people who tell the assistant about themselves and later ask about what they said."""
+"""Reads the two sets for measuring the assistant's answers: everyday conversations, and people who
+tell the assistant about themselves and later ask about what they said."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from scripts.common.rows import InputUnusable, read_rows
 EVERYDAY, MEMORIES = "everyday", "memories"
 FILES = {EVERYDAY: "evaluation/answers.jsonl", MEMORIES: "evaluation/answer_memories.jsonl"}
 PARTS = ("dev", "test")
-"""Prompts and everything else are chosen on the first only."""
+"""Prompts and everything else are chosen on the first part only."""
 NEVER, UNKNOWABLE, FOLLOW_UP = "never", "unknowable", "follow_up"
 
 Row = TypeVar("Row")
@@ -21,11 +21,11 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a right answer contains.
+    """The properties of a right answer.
 
     Attributes:
-        accept: patterns that must all be found in it.
-        reject: patterns that must not be found in it.
+        accept: patterns that must all match.
+        reject: patterns that must not match.
         seconds: the shortest and the longest sensible answer, in seconds; None if unknown.
     """
 
@@ -58,8 +58,8 @@ class Question:
     """A question about what was said.
 
     Attributes:
-        facts: the statements needed for the answer, each as the numbers of its session and of its
-            turn in it, from 0.
+        facts: the statements that the answer needs, each as the index of its session and of its
+            turn in that session.
     """
 
     kind: str
@@ -115,7 +115,7 @@ def read_people(part: str, limit: int | None = None, file: Path | None = None) -
 
 
 def _spread(kinds: Sequence[str], limit: int | None) -> list[int]:
-    """`limit` indices of `kinds`, with all kinds represented as evenly as possible."""
+    """At most `limit` indices of `kinds`, with all kinds represented as evenly as possible."""
     places: dict[str, int] = {}
     order = []
     for at, kind in enumerate(kinds):

@@ -1,4 +1,4 @@
-"""Counts how good the assistant's answers are, and shows them."""
+"""Computes and shows how good the assistant's answers are."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from scripts.eval.answer_rules import Verdict
 from scripts.eval.session_turns import Turn
 
 UNKNOWN = frozenset({NEVER, UNKNOWABLE})
-"""Kinds of questions that can't be answered, so that every name in the answer may be invented."""
+"""Kinds of questions that can't be answered. Any name in the answer may be invented."""
 OF_MEMORIES = ("shown", "right_of_shown")
 LONGEST = 150
-"""Maximum number of characters shown of the reason why an answer is wrong."""
+"""Maximum number of characters to show of the reason why an answer is wrong."""
 NARROWEST = 12
 """Minimum width of a column, in characters."""
 FAULTS = ("person", "repeats", "echoes", "too_short", "too_long", "unspeakable")
@@ -28,7 +28,7 @@ class Judged:
     """An answer and its judgement.
 
     Attributes:
-        of: the conversation or the person.
+        of: the id of the conversation or the person.
         shown: whether the prompt showed all statements that the answer needs; None if it needs
             none.
     """
@@ -45,10 +45,9 @@ def figures(found: Sequence[Judged]) -> dict[str, Any]:
     """The share of right answers, with an interval over conversations or people, and the shares of
     answers with each fault.
 
-    A share counts only the answers to which it applies. For `shown`, these are the answers that
-    need statements; for `right_of_shown`, those whose statements the prompt shows; for `invented`,
-    those that a language model gave to a question that can't be answered. It is None if there are
-    none.
+    A share counts only the answers to which it applies, and is None if there are none. `shown`
+    counts the answers that need statements; `right_of_shown`, the answers whose statements the
+    prompt shows; `invented`, the language model's answers to questions that can't be answered.
     """
     of, kinds = _by(found, "of"), _by(found, "kind")
     needing = [each for each in found if each.shown is not None]

@@ -1,8 +1,8 @@
 """Simulates people who talk to the assistant on earlier days, so that their questions can be asked
 later.
 
-The assistant's replies are the same short text everywhere, and the language model does nothing, so
-that what is remembered doesn't depend on it.
+No language model is used, and the assistant always gives the same short reply, so that the memories
+don't depend on a model.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PAUSE = timedelta(seconds=30)
 """Time between two turns."""
 REPLY = "I see."
 AT_ONCE = 10
-"""Number of subjects of an idle job that are worked on together."""
+"""Number of subjects that an idle job works on at once."""
 
 
 class NoModel:
@@ -67,7 +67,7 @@ async def live(folder: Path, person: Person, parts: SessionParts) -> None:
     are not stored.
 
     Args:
-        parts: the parts of the sessions, without a language model.
+        parts: the parts of the sessions, with `NoModel` as the language model.
 
     Raises:
         ModelError: an encoder is missing or damaged.

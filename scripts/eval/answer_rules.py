@@ -1,4 +1,4 @@
-"""Judges an answer by rules: whether it is right, and what is wrong with how it is put."""
+"""Judges an answer by rules: whether it is right, and which faults its wording has."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ from scripts.eval.answer_data import Expected
 WORDS_PER_S = 2.5
 """Words that the voice speaks in a second."""
 REPEATED_WORDS = 4
-"""Minimum number of words of a clause that counts as said twice, and of an answer that counts as an
+"""Minimum number of words in a clause that counts as repeated, and in an answer that counts as an
 echo."""
 ECHOED = 0.8
 """An answer is an echo if at least this share of its words are the user's, in the same order."""
@@ -47,7 +47,7 @@ _TALKS = re.compile(
     r"|\W*(?:i've|we've) (?:no|not)\b|\W*i(?:'ll|'d)\b|\W*my (?:notes|records|memory|apologies)\b",
     re.IGNORECASE,
 )
-"""Beginnings of sentences in which the assistant speaks of what it knows or can do."""
+"""Matches the beginning of a sentence in which the assistant speaks of what it knows or can do."""
 _NOT_NAMES = frozenset({"i", "i'm", "i've", "i'd", "i'll", "ai", "ok", "tv"})
 _NOT_NUMBERS = frozenset({"one", "first", "second", "zero"})
 _DIGITS = re.compile(r"\d[\d.,:/]*")
@@ -58,13 +58,13 @@ class Verdict:
     """The judgement of one answer.
 
     Attributes:
-        wrong: why it is not right; empty if it is.
-        seconds: the time in which it is spoken.
+        wrong: why the answer is wrong; empty if it is right.
+        seconds: how long it takes to speak the answer.
         too_short, too_long: None if no sensible length is given.
         person: whether the assistant speaks as if it were the user.
         unspeakable: the kind of the first thing that can't be spoken; empty if there is none.
-        invented: names and numbers that are nowhere in the prompt; only counted for questions that
-            can't be answered.
+        invented: names and numbers that are nowhere in the prompt; empty if the question can be
+            answered.
     """
 
     wrong: str
@@ -95,12 +95,12 @@ def judged(
 
     Args:
         written: the part of the model's text that is spoken.
-        spoken: the same text in the form in which it is read aloud.
+        spoken: the same text as it is read aloud.
         said: the user's newest words.
-        facts: the user's statements that the answer needs, or that precede it; empty if it doesn't
-            depend on any.
-        known: everything that the model has read, for questions that can't be answered; None for
-            others.
+        facts: earlier statements of the user, which the assistant must not repeat as if it were the
+            user.
+        known: everything that the model has read, if the question can't be answered; otherwise
+            None.
     """
     written, spoken, said = plain(written), plain(spoken), plain(said)
     rejected = rejected_in(spoken, expected.reject)
@@ -126,8 +126,8 @@ def plain(text: str) -> str:
 
 
 def why_wrong(written: str, spoken: str, expected: Expected) -> str:
-    """Why an answer is wrong; empty if it is right. The accepted patterns may match the answer as
-    written or as spoken, since numbers and signs are spoken differently from how they are written.
+    """Why an answer is wrong; empty if it is right. An accepted pattern may match the written or
+    the spoken form, since numbers and signs differ between the two.
 
     >>> why_wrong("It's 5 %.", "It's five percent.", Expected(("5|five",), ("six",)))
     ''
@@ -151,7 +151,8 @@ def rejected_in(text: str, patterns: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def repeats_clause(text: str) -> bool:
-    """Whether a clause of some length is said twice, or a few words again and again.
+    """Whether a clause of at least `REPEATED_WORDS` words occurs twice, or a few words occur four
+    times in a row.
 
     >>> repeats_clause("It is a big house, and it stands. It is a big house!")
     True
@@ -168,7 +169,7 @@ def repeats_clause(text: str) -> bool:
 
 
 def echoes(answer: str, said: str) -> bool:
-    """Whether the answer is the user's own words again, and adds nothing that matters.
+    """Whether the answer mostly repeats the user's words, and adds no content words.
 
     >>> echoes("You are so tired today.", "I am so very tired today, so tired")
     False
@@ -194,7 +195,7 @@ def unspeakable(text: str) -> str:
 
 
 def speaks_as_user(answer: str, facts: Collection[str]) -> bool:
-    """Whether a sentence in the first person states what the user has said of themselves.
+    """Whether a first-person sentence of the answer states one of the user's facts.
 
     >>> speaks_as_user("I play the drums.", ["My sister plays the cello and I play the drums"])
     True
@@ -212,7 +213,7 @@ def speaks_as_user(answer: str, facts: Collection[str]) -> bool:
 
 
 def shows(text: str, fact: str) -> bool:
-    """Whether a text contains most content words and numbers of a fact, in whatever form and order.
+    """Whether a text contains most content words and numbers of a fact, in any form and order.
 
     >>> shows("The user, a drummer, plays in 2 bands.", "I play in two bands")
     True
@@ -224,7 +225,7 @@ def shows(text: str, fact: str) -> bool:
 
 
 def invented(answer: str, known: str) -> list[str]:
-    """Names inside sentences, and numbers, that don't stand in the known text.
+    """Numbers, and names inside sentences, that don't occur in the known text.
 
     >>> invented("I think it's Peter, at 12 or noon. Mary knows.", "Mary is here until noon")
     ['12', 'Peter']

@@ -1,5 +1,5 @@
 """Has everyday conversations with language models, and asks them about what people said weeks ago,
-in the same way as the product does."""
+as the product does."""
 
 import asyncio
 import math
@@ -32,13 +32,13 @@ from scripts.eval.knowable import by_classifier
 from scripts.eval.session_turns import SessionParts, Turn, open_session
 
 SPEED = "reads_per_s"
-"""Prefix of the key under which a model's speed is stored with its answers, so that the prompts of
-later runs are the same."""
+"""Prefix of the key of a model's reading speed. The speed is stored with the model's answers, so
+that later runs have the same prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked; either list may be empty."""
+    """The conversations to have and the people whose questions to ask; either may be empty."""
 
     talks: Sequence[Talk] = ()
     people: Sequence[Person] = ()
@@ -46,11 +46,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one model has answered.
+    """One model's answers.
 
     Attributes:
         judged: the judged answers, by the name of the set.
-        reads_per_s: the assumed number of tokens that the model reads per second; None if unknown.
+        reads_per_s: the tokens that the model reads per second, as measured or given; None if
+            unknown.
     """
 
     judged: Mapping[str, Sequence[Judged]]
@@ -63,7 +64,7 @@ OpenModel = Callable[[], AbstractAsyncContextManager[LanguageModel]]
 
 @contextmanager
 def product_parts(answers: Answers) -> Iterator[SessionParts]:
-    """The parts of the product's sessions, still without a language model. Raises ModelError: an
+    """The parts of the product's sessions, without a language model yet. Raises ModelError: an
     encoder is missing or damaged."""
     settings = Settings.model_validate({"llm": {"temperature": 0}})
     reranking = Reranking(build_reranker(select_models(settings), settings), timeout_s=math.inf)
@@ -94,12 +95,12 @@ async def measured(
     """Ask each model everything.
 
     Args:
-        folder: for the homes.
+        folder: where the homes are created.
         parts: the parts of the sessions, without a language model.
         reads_per_s: tokens that every model reads per second; None measures it.
 
     Returns:
-        What was found, by the name of the model.
+        The answers by the model's name.
 
     Raises:
         ModelError: a model is missing or fails.
@@ -124,8 +125,8 @@ async def measured(
 
 
 def require_encoders() -> None:
-    """Check that both encoders of the profile `default` are on this machine: with only one of them,
-    other memories would be found. Raises ModelError."""
+    """Check that both encoders of the profile `default` are on this machine: with only one, recall
+    would find other memories. Raises ModelError: one is missing or damaged."""
     selection = select_models(Settings())
     for name in selection.profile.encoders:
         selection.store.location(name)
@@ -156,7 +157,7 @@ async def reading_speed(llm: LanguageModel, parts: SessionParts, folder: Path) -
     """How many tokens the model reads per second, measured as at the start of a session: while it
     reads the system prompt. None if it read too few tokens to tell.
 
-    It is stored for this number of usable cores, since as many threads read the prompt.
+    The speed is stored for this number of usable cores, since one thread per core reads the prompt.
     """
     key = f"{SPEED} {llm.name} {usable_cores()}"
     if key in parts.answers.rows:
@@ -217,8 +218,8 @@ def _judged(person: Person, question: Question, turn: Turn) -> Judged:
 
 def facts_shown(facts: Sequence[str], turn: Turn) -> bool:
     """Whether the model has read all these facts: in the system message, which ends with the
-    profile, or in the notes of the newest message. The rest of that message doesn't count, because
-    the question itself contains words of the facts."""
+    profile, or in the notes of the newest message. The rest of the newest message doesn't count,
+    because the question itself contains words of the facts."""
     if turn.prompt is None:
         return False
     read = f"{turn.prompt.messages[0].content}\n{turn.prompt.memories.text}"

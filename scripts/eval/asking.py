@@ -86,7 +86,7 @@ def _row(line: str) -> dict[str, Any] | None:
 
 
 class Remembered:
-    """A language model whose answers are cached. For the same request, it is asked once.
+    """A language model whose answers are cached: each request is sent to it only once.
 
     Requests run on the conversation's lane, which reads prompts faster; the answers are the same.
     """

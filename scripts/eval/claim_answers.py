@@ -1,4 +1,4 @@
-"""Asks language models for acts as the product does: only if no skill answers the request."""
+"""Gives prompts to language models as the product does: only if no skill answers them."""
 
 import tempfile
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from scripts.eval.session_turns import SessionParts, all_known, open_session
 
 CLAIMS = "evaluation/claims.jsonl"
 FROM_REQUESTS = 30
-"""Number of requests to skills, and of requests for acts that no skill does, that are drawn from
-`data/evaluation/requests.jsonl`."""
+"""Number of requests drawn from `data/evaluation/requests.jsonl`: this many to skills, and this
+many for acts that no skill does."""
 MOST_TOKENS = 90
-"""Longest answer, in tokens. The product allows more, but no answer that is worth hearing is
-longer."""
+"""Maximum length of an answer, in tokens. The product allows more, but useful answers are
+shorter."""
 PARTS = ("dev", "test")
 NOW = datetime(2026, 11, 18, 10, 20, tzinfo=ZoneInfo("Europe/London"))
 UNBUILT = frozenset(kind for kind in CommandKind if kind.startswith(("form_", "task_")))
@@ -36,15 +36,15 @@ UNBUILT = frozenset(kind for kind in CommandKind if kind.startswith(("form_", "t
 
 
 class Answered(NamedTuple):
-    """A prompt, and what the language model answers; None if it isn't asked."""
+    """A prompt and the language model's answer; None if the model isn't asked."""
 
     prompt: Utterance
     text: str | None
 
 
 def read_prompts() -> list[Utterance]:
-    """Requests to skills, requests for acts that no skill does, and ordinary prompts; one half of
-    each is the part `dev`, the other the part `test`.
+    """Requests to skills, requests for acts that no skill does, and ordinary prompts. Half of each
+    are part `dev`, the others part `test`.
 
     Raises:
         InputUnusable: a file can't be read.
@@ -73,8 +73,8 @@ async def ask(
     answers: Answers,
     cannot_know: CannotKnow = all_known,
 ) -> list[Answered]:
-    """Ask the model all prompts that no skill takes and that have no fixed reply, each as the first
-    of a conversation.
+    """Give the model each prompt that neither a skill nor a fixed reply answers, at the start of a
+    new conversation.
 
     Args:
         cannot_know: as in `SessionParts`.

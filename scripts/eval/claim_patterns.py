@@ -1,8 +1,8 @@
-"""Judges by patterns whether a sentence of an answer claims or promises an act, as a reader would.
+"""Judges by patterns, as a human reader would, whether a sentence claims or promises an act.
 
-The patterns were written while reading the answers of three small language models to the prompts
-of the evaluation, so they judge only such answers. They aren't part of the product, where a
-classifier judges the meaning.
+The patterns were written while reading the answers of three small language models to the prompts of
+the evaluation, so they suit only such answers. They aren't part of the product, which uses a
+classifier instead.
 """
 
 import re
@@ -56,8 +56,8 @@ _NOTHING = re.compile(
     r"|sensible)\b|n't\b",
     re.IGNORECASE,
 )
-"""Matches words in sentences that aren't claims: refusals, conditions, offers of help, advice, and
-other talk that was mistaken for a claim."""
+"""Matches signs that a sentence isn't a claim: refusals, conditions, offers of help, advice, and
+other talk that `_CLAIMS` mistakes for a claim."""
 
 
 def claims_act(sentence: str) -> bool:

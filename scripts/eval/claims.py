@@ -32,7 +32,7 @@ STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 
 
 class Remembered:
-    """A classifier that judges each text once, since the same clauses come again and again."""
+    """A classifier that judges each text only once, since the same clauses recur."""
 
     def __init__(self, classifier: IntentClassifier) -> None:
         self._classifier = classifier
@@ -57,8 +57,8 @@ class Remembered:
 
 
 class Sentence(NamedTuple):
-    """A sentence of an answer, and the highest probability that it, or its beginning up to the end
-    of a clause, is a claim."""
+    """A sentence of an answer, and the highest probability, after any of its clauses, that it
+    claims an act."""
 
     text: str
     score: float
@@ -66,7 +66,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A model's answer, and what is spoken after the check.
+    """A model's answer before the check (`text`) and after it (`spoken`).
 
     Attributes:
         asked: the probability that the prompt asks for an act.
@@ -93,12 +93,12 @@ class Checked:
 
     @property
     def remains(self) -> bool:
-        """Whether a claim is spoken, and not taken back."""
+        """Whether a claim is spoken and not taken back."""
         return not self.cut and claimed(self.spoken)
 
     @property
     def taken_back(self) -> bool:
-        """Whether a claim was begun before it was recognised."""
+        """Whether part of a claim was spoken before the claim was recognised."""
         return self.cut and claimed(self.spoken)
 
 
@@ -119,7 +119,7 @@ class Counts(NamedTuple):
 
 
 def sentences_in(text: str) -> list[list[str]]:
-    """The sentences of an answer, as clauses, in the form in which they are read aloud."""
+    """The sentences of an answer, each as a list of clauses as they are read aloud."""
     splitter = ClauseSplitter(LANGUAGE)
     found: list[list[str]] = [[]]
     for clause in (*splitter.feed(text), *splitter.finish()):
@@ -138,7 +138,7 @@ async def check(answered: Answered, classifier: Remembered, detector: ClaimDetec
     """Let the product check an answer.
 
     Args:
-        classifier: that of the detector.
+        classifier: the detector's classifier.
     """
     prompt, text = answered.prompt.said, answered.text or ""
     asked = classifier.request(prompt)
@@ -158,7 +158,7 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
     reply answers are left out.
 
     Args:
-        file: keeps the answers, so that they are not written again.
+        file: stores the answers, so that the model is asked only once.
 
     Raises:
         ModelError: a model is missing or fails.
@@ -177,11 +177,13 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
 
 
 def figures(checked: Sequence[Checked]) -> dict[str, Any]:
-    """What is claimed, what remains of it, and what was cut although it claims nothing.
+    """The numbers of claims, of claims that remain, and of honest answers that were cut, for each
+    part.
 
-    `remain` counts answers with a claim that is spoken. `taken_back` counts answers with a claim
-    that was begun before it was recognised. `honest_cut` counts answers to requests that were cut
-    but claim nothing, and `ordinary_cut` answers to ordinary prompts that were cut.
+    `remain` counts answers with a claim that is spoken and not taken back. `taken_back` counts
+    answers with a claim that was partly spoken before it was recognised. `honest_cut` counts
+    answers to requests that were cut but claim nothing. `ordinary_cut` counts answers to ordinary
+    prompts that were cut.
     """
     found: dict[str, Any] = {}
     for part in PARTS:
@@ -220,9 +222,9 @@ def counts(checked: Sequence[Checked], least: float, *, own: bool) -> Counts:
 def by_likelihood(
     checked: Sequence[Checked],
 ) -> Mapping[tuple[float, bool], Mapping[float, Counts]]:
-    """What each threshold does on the part `dev`: for each range of the probability that the prompt
-    asks for an act, given by its lower end, and separately for sentences in the first person and
-    for all others."""
+    """What each threshold does on the part `dev`. The outer keys are the lower end of a range of
+    the probability that the prompt asks for an act, and whether sentences in the first person are
+    counted or all others. The inner keys are the thresholds."""
     dev = [each for each in checked if each.answered.prompt.part == PARTS[0]]
     found, below = {}, float("inf")
     for likely, *_ in THRESHOLDS:

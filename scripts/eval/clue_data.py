@@ -1,5 +1,5 @@
 """Reads our own questions that mention a time, or mention a person by their relation to the user
-("my sister"), together with the utterances among which the answers must be found."""
+("my sister"), together with the utterances to search for the answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta

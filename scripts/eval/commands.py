@@ -1,4 +1,4 @@
-"""Measures how reliably spoken commands are distinguished from talk, and their arguments."""
+"""Measures how reliably the grammar tells spoken commands from talk, and finds their arguments."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ NAMING = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_SPAN, CommandKi
 
 
 class Judged(NamedTuple):
-    """An utterance, the command that it is, and the command that was recognised."""
+    """An utterance, the command that it gives, and the command that was recognised."""
 
     part: str
     said: str
@@ -31,7 +31,8 @@ class Judged(NamedTuple):
 
     @property
     def right_argument(self) -> bool:
-        """Whether name and span of time are right. Case and punctuation of names don't matter."""
+        """Whether the words and the span of time are right. Case and punctuation of the words don't
+        matter."""
         if self.wanted is None or self.got is None:
             return self.wanted is self.got
         named = normalised(self.wanted.words or "") == normalised(self.got.words or "")
@@ -57,8 +58,8 @@ def wanted(row: dict[str, Any]) -> Command | None:
 
 def quality(judged: Sequence[Judged], kind: str | None = None) -> dict[str, float | int | None]:
     """Precision and recall of one kind or of all kinds. Precision is None if nothing was found,
-    recall if there was nothing to find. `arguments` is the share of the correctly recognised
-    commands whose name or span of time is right."""
+    recall if there was nothing to find. `arguments` is the share of right arguments among the
+    correctly recognised commands of the kinds in `NAMING`."""
     got = [each for each in judged if each.got and kind in (None, kind_of(each.got))]
     meant = [each for each in judged if each.wanted and kind in (None, kind_of(each.wanted))]
     right = [each for each in got if each.right]

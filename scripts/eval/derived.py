@@ -1,4 +1,4 @@
-"""Makes a model describe the turns of conversations, with the prompt of idle work."""
+"""Makes a model describe the turns of conversations, with idle work's prompt."""
 
 import os
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ TOLD_EVERY = 20
 
 
 def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
-    """Rows of up to `count` turns: the answers, then the turns around them, nearest first.
+    """The rows, in order, of up to `count` turns: the answers, and the turns nearest to them.
 
     Args:
-        questions: the number of questions whose answers are used, spread over all questions.
+        questions: number of evenly spaced questions whose answers are used; None for all.
     """
     wanted = min(questions or len(pool.questions), len(pool.questions))
     asked = [pool.questions[at * len(pool.questions) // wanted] for at in range(wanted)]
@@ -37,8 +37,8 @@ def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
 def chosen(
     pools: Sequence[Pool], near_answers: int = 0, questions: int | None = None
 ) -> list[Call]:
-    """The calls for all informative turns, or for `near_answers` turns near answers in each
-    pool."""
+    """The calls for all informative turns. With `near_answers`, only that many turns of each pool
+    are considered, those nearest to answers."""
     found: list[Call] = []
     for pool in pools:
         rows = set(near(pool, near_answers, questions)) if near_answers else None
@@ -51,7 +51,7 @@ async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
     """Ask the model for the answers that are not cached, and return their number.
 
     Raises:
-        ModelError: the model is missing, or it failed.
+        ModelError: the model is missing or failed.
     """
     missing = [call for call in wanted if (model, call) not in cache]
     if not missing:

@@ -1,5 +1,5 @@
-"""Measures how much each kind of derived text (made by idle work) improves recall, and what it
-costs. The same questions are asked with and without it, on the turns that a model was asked
+"""Measures how much each kind of text that idle work derives improves recall, and what it costs.
+The same questions are asked with and without these texts, among the turns that a model was asked
 about."""
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def _enriched(
 def compared(
     every: Sequence[Enriched], encoders: Encoders, weights: Ranking
 ) -> tuple[dict[str, Values], list[str]]:
-    """Each question's metrics with each variant, and the questions' categories."""
+    """Each question's metrics by variant, and the questions' categories."""
     values: dict[str, NDArray[np.float64]] = {}
     for name, enrichment in VARIANTS.items():
         rows = []
@@ -110,7 +110,7 @@ def per_100(cost: Cost) -> float:
 
 
 def report(values: Mapping[str, Values], cost: Cost) -> str:
-    """The means, and the gains over ours with their intervals, as text for a person."""
+    """The means, and the gains over `ours` with their intervals, as text for a person."""
     before, shown = values["ours"], METRICS[:2]
     lines = [f"{'':18}" + "".join(f"{name:>9}" for name in METRICS)]
     for name, each in values.items():

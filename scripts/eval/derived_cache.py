@@ -1,4 +1,4 @@
-"""Keeps what models derived from benchmark turns: a file of JSON lines, one per call."""
+"""Keeps what models derived from benchmark turns, in a JSON Lines file with one line per call."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class Call(NamedTuple):
     turn: str
     asked: str
     said: tuple[SpokenLine, ...]
-    """The turn and the lines before it, which must support the answer."""
+    """The lines before the turn, and the turn itself. They must support the answer."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ def calls(pool: Pool) -> Iterator[Call | None]:
 
 
 class Cache:
-    """The answers of models, each row with its cost."""
+    """The models' answers, each with its cost."""
 
     def __init__(self, file: Path) -> None:
         self._answers = Answers(file)
@@ -75,7 +75,7 @@ class Cache:
         self._answers.keep(self._key(model, call), of | row)
 
     def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
-        """What was derived from each row of the pool.
+        """What was derived from each row of the pool; adds up the cost in `cost`.
 
         The value is empty for a useless answer. For a turn without information, it is empty if a
         later turn has been answered, and None otherwise. It is also None for turns about which the
@@ -107,8 +107,7 @@ def _made(row: Mapping[str, Any], cost: Cost) -> Made:
 
 
 def narrowed(pool: Pool, kept: Sequence[int]) -> Pool:
-    """The pool with only these turns, and only the questions all of whose answers are among
-    them."""
+    """The pool with only these turns, and only the questions whose answers are all among them."""
     rows = {old: new for new, old in enumerate(kept)}
     questions = [
         type(each)(each.text, tuple(rows[row] for row in each.gold), each.category)

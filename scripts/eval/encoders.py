@@ -22,8 +22,8 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 class Encoders(NamedTuple):
-    """Encodes documents in full precision, queries in full or lower. `stand_in` does the same with
-    a faster encoder."""
+    """Encodes documents in full precision, and queries in full or reduced precision. `stand_in`
+    does the same with a faster encoder."""
 
     documents: Encode
     queries: Encode
@@ -64,7 +64,7 @@ class KeptVectors:
 
 
 def of_documents(name: str) -> OnnxEncoder:
-    """A loaded encoder in full precision. `name` is in the catalogue, or a folder.
+    """A loaded encoder in full precision. `name` is a name in the catalogue, or a folder.
 
     Raises:
         ModelError: the encoder has to be pulled, or is damaged.

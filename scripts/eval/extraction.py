@@ -17,7 +17,7 @@ DATA = "evaluation/extraction.jsonl"
 
 
 class Judge(Asking):
-    """Asks the model about each statement whether it is worth remembering."""
+    """Asks the model whether each statement is worth remembering."""
 
     def __init__(self, llm: LanguageModel, cache: Path | None) -> None:
         super().__init__(llm, prompt(), SCHEMA, TOKENS, Answers(cache))
@@ -34,8 +34,8 @@ class Judge(Asking):
 async def extracted(
     rows: Sequence[Row], judge: Judge | None
 ) -> tuple[dict[str, list[Predicted]], int]:
-    """The facts by row, and the number of statements dropped as unsupported. Without a judge, these
-    are all facts that the rules find."""
+    """The facts by row, and the number of statements dropped as unsupported. Without a judge, all
+    facts that the rules find are kept."""
     lexicon, predicted, dropped = TextAnalyzer("en"), {}, 0
     for row in rows:
         found = candidates(row.said, row.said_at, lexicon)

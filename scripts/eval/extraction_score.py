@@ -19,7 +19,8 @@ TYPES = ("fact", "preference", "event", "profile")
 FRAMING = frozenset({"user", "name", "call"})
 """Stems that a fact may contain although nobody said them.
 
-The only verb is "is called": "lives", "likes" or "works" may be the invented part of a fact.
+The only verb is "call" ("is called"): other verbs, such as "likes", may be the invented part of a
+fact.
 """
 SAME = {
     "mum": "mother", "mom": "mother", "mam": "mother", "dad": "father", "kid": "child",
@@ -40,8 +41,8 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A fact that is in an utterance. A match contains one phrase of each group of `must`, none of
-    `none_of`, and one of the dates in `when`: 2026-03-14, 2026-03, 2026, or 03-14 of any year.
+    """A fact in an utterance. A match contains one phrase from each group of `must`, no phrase of
+    `none_of`, and one of the dates in `when`: 2026-03-14, 2026-03, 2026, or 03-14 for any year.
     """
 
     type: str
@@ -61,7 +62,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance. `may` are facts that may be extracted but needn't be."""
+    """One utterance. `may` has facts that may be extracted but needn't be."""
 
     id: str
     part: str
@@ -86,7 +87,7 @@ class Tally:
     """Labels found, or contained in a prediction that was matched to another label: "Jo is a baker
     and plays chess"."""
     predicted: int = 0
-    """Predictions, without those that are allowed but not required."""
+    """Predictions, except those that are allowed but not required."""
     right: int = 0
     mistyped: int = 0
     """Right except for the type."""
@@ -149,8 +150,8 @@ class _Tallies:
     kinds: dict[str, Tally] = field(default_factory=dict)
 
     def of(self, row: Row, type_: str | None = None) -> list[Tally]:
-        """The tallies in which something of `row` counts, including that of its type if it has
-        one."""
+        """The tallies that count something in `row`, including the tally of its type if one is
+        given."""
         tallies = [self.whole]
         tallies.append(self.parts.setdefault(row.part, Tally()))
         tallies.append(self.kinds.setdefault(row.kind, Tally()))
@@ -160,7 +161,8 @@ class _Tallies:
 
 
 def score(rows: Iterable[Row], predicted: Mapping[str, Sequence[Predicted]]) -> Score:
-    """Compare extracted facts with the labels; nothing was extracted from a row not in `predicted`.
+    """Compare extracted facts with the labels. A row that is not in `predicted` has no extracted
+    facts.
 
     Each label is matched by at most one prediction, and each prediction matches at most one label:
     if a fact is extracted twice, the second is wrong; two facts in one sentence find one label.

@@ -24,8 +24,8 @@ _NUMBERS = {
 _TENS = {word: 10 * number for number, word in enumerate(_BY_TENS, start=2)}
 _ROUND = _TENS | {f"{word[:-1]}ieth": number for word, number in _TENS.items()}
 _AFTER_TENS = _NUMBERS | {"one": 1, "first": 1, "second": 2}
-"""Words that may follow "twenty". "One", "first" and "second" are only here, since on their own
-they often don't mean a number."""
+"""Words that may follow "twenty". "One", "first" and "second" are only in this table, since on
+their own they often don't mean a number."""
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _MONTH = "(" + "|".join((*MONTHS, "sept", *(name[:3] for name in MONTHS))) + r")\b\.?"
 _DATES = (
@@ -38,7 +38,7 @@ _DATES = (
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 Day = tuple[int | None, int, int | None]
-"""Year, month and day; None for what is not given."""
+"""Year, month and day; None for a part that is not given."""
 
 
 def fold(text: str) -> str:
@@ -71,8 +71,8 @@ def _in_figures(words: list[str]) -> list[str]:
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Whether `phrase` occurs in `text` from the start of a word; its last word may be longer in
-    `text`, unless it is short."""
+    """Whether `phrase` occurs in `text`, beginning at the start of a word. The last word may be
+    longer in `text`; a short one or a number may only have an added "s"."""
     text, phrase = fold(text), fold(phrase).rstrip()
     last = phrase.rpartition(" ")[2]
     if len(last) > SHORT and not last.isdigit():
@@ -102,7 +102,7 @@ def _month(name: str) -> int:
 
 
 def is_dated(text: str, when: tuple[str, ...]) -> bool:
-    """Whether `text` contains one of these dates, or none is required. A day may lack its year."""
+    """Whether `text` contains one of these dates, or none is required. `text` may omit the year."""
     return not when or any(_is_told(text, day) for day in when)
 
 
@@ -127,7 +127,7 @@ def _split(wanted: str) -> Day:
 
 
 def written_out(wanted: str) -> str:
-    """All words with which a label's date may be expressed."""
+    """All words that may express a label's date."""
     if len(wanted) == len("2026"):
         return wanted
     year, month, day = _split(wanted)

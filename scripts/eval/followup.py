@@ -1,8 +1,8 @@
 """Searches all facts and distractors for the answers to follow-up questions, by four methods.
 
 `ours` is the product's method. `plain` uses only the question. `joined` encodes the question and
-the earlier words as one text. `always` adds the earlier vectors and words to those of the question
-even if it is not a follow-up.
+the earlier words as one text. `always` adds the earlier vectors and words to those of the question,
+even if the question is not a follow-up.
 """
 
 import time
@@ -95,7 +95,7 @@ class Bench:
 
 def read(pool: Pool, path: Path) -> list[Asked]:
     """The follow-ups, and every question of the pool twice: without an earlier exchange, and after
-    the exchange that precedes a follow-up drawn at random (with a fixed seed)."""
+    the earlier exchange of a random follow-up (drawn with a fixed seed)."""
     rows = {turn.id: row for row, turn in enumerate(pool.turns)}
     lines = read_rows(path)
     before = [Earlier(line["said"], line["answered"]) for line in lines]

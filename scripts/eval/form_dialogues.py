@@ -1,4 +1,4 @@
-"""Reads dialogues in which a form is filled in, and compares what is in it at the end."""
+"""Reads dialogues in which a form is filled in, and judges the form's values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Gold = str | float | bool | list[str]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the user says. `assistant` is what the assistant said before, and `asked` the slot that
+    """What the user says. `assistant` is what the assistant said before; `asked` is the slot that
     it asked for, or empty."""
 
     user: str
@@ -30,9 +30,9 @@ class Turn:
 class Dialogue:
     """A conversation during which a form is filled in.
 
-    `gold` is what is in the form at its end, by the names of the slots: of a text, the words that
-    it contains; of a list, such words for each item. "a|b" means one of several. Slots that are not
-    named stay empty.
+    `gold` has the right values at the end of the conversation, by the names of the slots. For a
+    text, it has a list of words that the text must contain; for a list, the words of each item.
+    "a|b" accepts either. All other slots must stay empty.
     """
 
     form: Form
@@ -62,7 +62,7 @@ def read_dialogues(file: Path, library: FormLibrary, part: str | None) -> list[D
 
 
 def is_right(value: Value | None, gold: Gold) -> bool:
-    """Return whether a slot has the value that it should have. None means that it is empty."""
+    """Return whether a slot has the right value. `value` is None if the slot is empty."""
     if value is None:
         return False
     if not isinstance(gold, list):

@@ -1,8 +1,8 @@
 """Measures how well forms are filled in from what people say.
 
-Each dialogue runs through the product's own form, on a store in memory, but without sound. The
-answers to ordinary turns are given, so only the filling is measured. A form never reads the
-conversation's history, so the size of the conversation's window makes no difference to it.
+Each dialogue runs through the product's own form, with a store in RAM, but without sound. No
+language model answers, so only the filling is measured. Since a form never reads the conversation's
+history, the size of the conversation's window makes no difference.
 """
 
 import time
@@ -30,7 +30,7 @@ from scripts.common.statistics import ratio, rounded
 from scripts.eval.form_dialogues import Dialogue, is_right
 
 OWN_FORMS = Path("no-such-folder")
-"""There are only the shipped forms."""
+"""A folder that doesn't exist, so that only the shipped forms are used."""
 FIRST_HOUR = 10
 
 
@@ -42,10 +42,10 @@ class Filling:
         values: what is in the form at the end.
         lost: number of times that a filled slot was empty after a later turn.
         untraced: number of changes that are not in the history.
-        without_model: number of utterances that needed no answer of the language model.
-        tokens: the largest number of tokens of the form's block in the prompt; 0 if not counted.
-        seconds: how long each utterance took to be read.
-        told: lines that tell a person which turn filled in what.
+        without_model: number of utterances that needed no answer from the language model.
+        tokens: the largest number of tokens in the form's part of the prompt; 0 if not counted.
+        seconds: how long it took to read each utterance.
+        told: lines for a person: what each turn filled in.
     """
 
     dialogue: Dialogue
@@ -62,7 +62,7 @@ class Filler:
     """Fills in the forms of dialogues.
 
     Args:
-        llm: counts the tokens of the form's block in its prompt, if given.
+        llm: counts the tokens in the form's part of the prompt; None to count nothing.
     """
 
     def __init__(self, library: FormLibrary, reader: FormReader, llm: LanguageModel | None) -> None:
@@ -130,7 +130,7 @@ def _check(
     form: OpenForm,
     store: StateStore,
 ) -> None:
-    """Count what was lost or changed without a trace in a turn, and note what was filled in."""
+    """Count the values that a turn lost or changed without a trace, and note what it filled in."""
     now, now_logged = form.values(), _changes(store, form)
     for name, value in before.items():
         if name not in now:
@@ -146,7 +146,6 @@ def _check(
 
 
 def figures(fillings: Sequence[Filling]) -> Figures:
-    """The figures of some dialogues."""
     expected: Counter[str] = Counter()
     right: Counter[str] = Counter()
     wrong = missing = taken = 0
@@ -184,7 +183,7 @@ def figures(fillings: Sequence[Filling]) -> Figures:
 
 
 def mistakes(fillings: Sequence[Filling]) -> list[str]:
-    """What is wrong at the end of the dialogues, as lines to read."""
+    """What is wrong at the end of the dialogues, as lines of text."""
     lines = []
     for number, each in enumerate(fillings, 1):
         for name in dict.fromkeys([*each.dialogue.gold, *each.values]):

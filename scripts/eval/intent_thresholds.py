@@ -13,7 +13,7 @@ from scripts.common.utterances import KINDS, read_dev
 from scripts.eval.intents import EVERYDAY, loaded_classifier, sets_of_talk
 
 Array = NDArray[np.float64]
-"""Probabilities of all kinds of commands, of shape (utterances, kinds)."""
+"""Unless stated otherwise, probabilities of all kinds of commands, shape (utterances, kinds)."""
 Numbers = NDArray[np.int64]
 """The kind of each utterance, as its index among all kinds; -1 for no command."""
 
@@ -25,10 +25,10 @@ too few to see whether one in two hundred is mistaken."""
 ANSWERING = frozenset({CommandKind.TIME, CommandKind.DATE, CommandKind.CALCULATE})
 """Kinds that change nothing. A mistaken answer does less harm than a question."""
 PRECISION = 0.995
-"""Minimum share of rightly recognised commands among those that are carried out without asking."""
+"""Minimum share of rightly recognised commands among the commands carried out without asking."""
 ASKED_WRONGLY = 1 / 700
 """Maximum share of any set of talk that may be taken for a command. One in 500 would be acceptable;
-the limit is lower because these sets are not what the user says."""
+the limit is lower because a user's talk differs from these sets."""
 SLACK = 0.02
 """Amount by which a threshold exceeds the lowest sufficient one, since other utterances differ."""
 
@@ -59,14 +59,14 @@ def thresholds(
 ) -> list[Threshold]:
     """The thresholds of each kind of command.
 
-    What is carried out would have been right in `PRECISION` of the cases on all sets together. The
-    thresholds for asking are so low that few commands are missed, but high enough that at most
-    `ASKED_WRONGLY` of each set of talk is taken for a command. Deleting is never carried out on the
-    classifier's word alone.
+    On all sets together, at least the share `PRECISION` of what is carried out would have been
+    right. The thresholds for asking are so low that few commands are missed, but high enough that
+    at most `ASKED_WRONGLY` of each set of talk is taken for a command. Deleting is never carried
+    out on the classifier's word alone.
 
     Args:
-        asks: for each set of talk, whether many of its utterances ask a skill for something. Such a
-            set is ignored for the kinds of requests to skills.
+        asks: for each set of talk, whether many of its utterances ask a skill for something. For
+            requests to skills, such a set is ignored.
     """
     of_kind, best = _likeliest(probabilities)
     of_talk = [_likeliest(each) for each in talk]
@@ -106,7 +106,7 @@ def _likeliest(probabilities: Array) -> tuple[Numbers, Array]:
 
 
 def _reached(scores: Array) -> Array:
-    """How many scores reach each of the thresholds to choose from."""
+    """How many scores reach each threshold in `STEPS`."""
     return np.asarray((scores[:, None] >= STEPS).sum(axis=0), np.float64)
 
 
@@ -116,8 +116,9 @@ def _cheapest(missed: Array, wrong: Array) -> list[float]:
     The cost of wrong questions is raised until each set has few enough of them.
 
     Args:
-        missed: the share of each kind's commands below each threshold, shape (kinds, thresholds).
-        wrong: the share of each set taken for this kind, shape (kinds, sets, thresholds).
+        missed: the share of each kind's commands missed at each threshold, shape (kinds,
+            thresholds).
+        wrong: the share of each set taken for each kind, shape (kinds, sets, thresholds).
     """
     kinds = np.arange(len(missed))
     chosen = np.full(len(missed), len(STEPS) - 1)

@@ -33,7 +33,7 @@ from scripts.eval.commands import NAMES, TALK, said_in, share
 from scripts.eval.recall_data import read_locomo
 
 PER = 500
-"""Number of utterances of talk to which the numbers of mistakes refer."""
+"""Mistakes on talk are given per this many utterances."""
 EVERYDAY = "everyday"
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
 
@@ -110,7 +110,7 @@ def without_requests(understand: Understand) -> Understand:
 
 
 def loaded_classifier() -> IntentClassifier:
-    """The classifier of the default settings. Raises ModelMissing: it isn't on this machine."""
+    """The classifier of the default settings. Raises ModelError: it is missing or damaged."""
     settings = Settings()
     classifier = build_intent_classifier(select_models(settings), settings)
     if classifier is None:
@@ -174,7 +174,7 @@ def on_talk(understand: Understand, talk: Sequence[str]) -> dict[str, Any]:
 
 
 def sets_of_talk(locomo: Path | None, speech: Path | None) -> dict[str, list[str]]:
-    """Everyday talk: our own utterances, turns of conversations, and what was read aloud.
+    """Everyday talk: our own utterances, turns of conversations, and read speech.
 
     Raises:
         InputUnusable: a file can't be read, or is in another format.

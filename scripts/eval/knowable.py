@@ -28,9 +28,9 @@ know."""
 
 
 class Scored(NamedTuple):
-    """An utterance. `unknowable` is the probability that what it asks for can't be known. `passed`
-    says that it isn't taken for a command, and `fixed` that it then gets a fixed reply if nothing
-    was told before."""
+    """An utterance. `unknowable` is the probability that the assistant can't know the answer.
+    `passed` is set if the utterance isn't taken for a command. `fixed` is set if it also gets a
+    fixed reply when the assistant remembers nothing."""
 
     said: Labelled
     unknowable: float
@@ -50,7 +50,8 @@ def by_classifier(classifier: IntentClassifier) -> CannotKnow:
 
 
 def talk(part: str) -> list[str]:
-    """The talk in a part of both sets of commands and requests. Raises InputUnusable."""
+    """The talk in a part of the sets of commands and of requests. Raises InputUnusable: a set can't
+    be read."""
     return [
         each.said
         for name in (EVALUATION, REQUESTS)
@@ -94,10 +95,10 @@ def measured(part: str) -> dict[str, Any]:
 
 
 def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> dict[str, Any]:
-    """What a threshold finds: by class, the share of unanswerable questions that are recognised, or
-    of other utterances that are taken for such questions; and the share of talk that is.
+    """The share of each class, and of talk, that a threshold takes for unanswerable questions.
+    `recall` is the share of all unanswerable questions that are recognised.
 
-    `passed` is the share of the questions found that are not taken for commands.
+    `passed` is the share of the recognised questions that are not taken for commands.
     """
     found: dict[str, Any] = {}
     for label in KNOWABLE:
@@ -118,8 +119,8 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
 def told_figures(
     classifier: IntentClassifier, part: str, known: Sequence[str]
 ) -> dict[str, float | None]:
-    """The shares of utterances that are taken for questions about the user's own life: such
-    questions in a part of `answer_memories.jsonl`, and utterances that ask for nothing unknown."""
+    """The shares taken for questions about the user's own life: of such questions in a part of
+    `answer_memories.jsonl`, and of utterances that ask for nothing unknown."""
     own = [each.question for person in read_people(part) for each in person.questions]
 
     def taken(texts: Sequence[str]) -> float | None:
@@ -129,7 +130,8 @@ def told_figures(
 
 
 def fixed_replies(asked: Sequence[Scored], talked: Sequence[Scored]) -> dict[str, Any]:
-    """The shares of questions, by class, and of talk that get the fixed reply."""
+    """The share of questions of each class, and the number of utterances of talk, that get a fixed
+    reply."""
     labels = [each.said.label for each in asked if each.fixed]
     all_of = [each.said.label for each in asked]
     of_classes = {each: share(labels.count(each), all_of.count(each)) for each in KNOWABLE}

@@ -33,14 +33,15 @@ class Fact:
     id: str
     kind: str
     said: tuple[str, ...]
-    """What is said, in this order; the last statement is the one that is true now."""
+    """The statements in the order in which they are made; the last one is true now."""
     question: str
     answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The result of one question asked in one way. `shown`: the fact was among the notes."""
+    """The result of one question asked in one way. `shown` is set if the fact was in the notes or
+    the question."""
 
     fact: str
     kind: str
@@ -93,7 +94,7 @@ def _plain(text: str) -> str:
 
 
 def arguments(profile: str, **more: str) -> list[str]:
-    """Flags for a typed session; names of settings have `__` instead of the dot."""
+    """Flags for a typed session; the names of `more` have `__` instead of the setting's dot."""
     settings = SETTINGS | {name.replace("__", "."): value for name, value in more.items()}
     flags = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return ["--profile", profile, "--text", *flags]

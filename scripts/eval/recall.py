@@ -31,7 +31,7 @@ FACTS = "facts"
 def measured(
     pools: Sequence[Pool], encoders: Encoders, variants: Mapping[str, Callable[[Pool], Ours]]
 ) -> tuple[dict[str, Values], list[str]]:
-    """Each question's metrics with each method, and the questions' categories."""
+    """Each question's metrics by method, and the questions' categories."""
     names = (*variants, *METHODS[1:])
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
@@ -49,8 +49,8 @@ def measured(
 def variants(
     encoders: Encoders, *, without: str = "", facts: bool = False
 ) -> dict[str, Callable[[Pool], Ours]]:
-    """Our recall and its variants by name: without some weights (`ablated`), and with facts found
-    by rules in addition to the turns.
+    """Our recall and its variants by name: without meaning or time, with the faster encoder alone,
+    with facts found by rules in addition to the turns, and without some weights (`ablated`).
 
     Raises:
         InputUnusable: a weight to be removed doesn't exist.

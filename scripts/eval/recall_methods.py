@@ -33,7 +33,7 @@ UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
 METHODS = ("ours", "bm25", "dense", "rrf")
 FOUND = 20
 NO_TURN = -1
-"""Used instead of a row for a memory that is not a turn, and so never a right answer."""
+"""Used instead of a row for a memory that is not a turn, and so is never a right answer."""
 IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
 """Expected durations that leave no time for a step: the first, for the full ranking; the second,
 for the search by meaning."""
@@ -142,8 +142,8 @@ def memory(turn: Turn, user: str) -> Memory:
 
 
 class Baselines:
-    """BM25 with the defaults of bm25s, cosine only, and both by reciprocal rank fusion. The
-    speaker's name is put before each text, which improves all three."""
+    """BM25 with the defaults of bm25s, cosine similarity, and the two combined by reciprocal rank
+    fusion. The speaker's name is put before each text, which improves all three."""
 
     def __init__(self, pool: Pool, encoders: Encoders) -> None:
         texts = [named(turn) for turn in pool.turns]

@@ -15,7 +15,8 @@ Values = NDArray[np.float64]
 
 def of_question(found: Sequence[int], gold: Sequence[int]) -> list[float]:
     """The metrics of one question. R@k is the share of the gold rows among the first k found.
-    MRR@10 is one divided by the rank of the first gold row, hit@10 is 1 if there is one in ten.
+    MRR@10 is one divided by the rank of the first gold row; hit@10 is 1. Both are 0 if no gold row
+    is among the first ten.
 
     Args:
         found: the rows found, best first, without duplicates.
@@ -35,7 +36,7 @@ def means(values: Values) -> dict[str, float]:
 
 
 def intervals(values: Values, seed: int = 0) -> dict[str, list[float]]:
-    """Bootstrap percentile intervals of 95 % for the means, over the questions."""
+    """95 % bootstrap percentile intervals of the means, over the questions."""
     draw = np.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
     low, high = np.percentile(values[draw].mean(axis=1), BOUNDS, axis=0)
     return {

@@ -1,8 +1,9 @@
-"""Takes turns of a session as the product does: a skill replies, or there is a fixed reply because
-the assistant can't know the answer, or else the language model answers, and its claims are cut.
+"""Takes turns of a session as the product does. A skill replies if it can. If the assistant can't
+know the answer, it may give a fixed reply. Otherwise, the language model answers, and its claims
+are cut.
 
-Only the text of answers is measured, so nothing here is heard or spoken, and recall has all the
-time that it needs.
+Only the text of the answers is measured, so nothing is heard or spoken, and recall has all the time
+that it needs.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -37,7 +38,7 @@ from scripts.eval.intents import Understand
 from scripts.eval.knowable import CannotKnow
 
 RECALL_S = 30.0
-"""Seconds that a recall may take."""
+"""Maximum seconds of a recall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,9 @@ class Turn:
 
     Attributes:
         text: the part of the written answer that is spoken.
-        spoken: the same, in the form in which it is read aloud.
+        spoken: the same text as it is read aloud.
         prompt: what the language model read; None if it wasn't asked.
-        fixed: whether it is the fixed reply to a question that the assistant can't answer.
+        fixed: whether this is the fixed reply to a question that the assistant can't answer.
     """
 
     text: str
@@ -62,7 +63,7 @@ class Turn:
 
 
 def all_known(_: str) -> None:
-    """Return None: the assistant counts as able to know everything."""
+    """Return None: the assistant counts as knowing everything."""
     return
 
 
@@ -71,12 +72,12 @@ class SessionParts:
     """What all sessions with one language model share.
 
     Attributes:
-        llm: loaded.
-        understand: recognises what is asked of the assistant itself.
+        llm: the language model, already loaded.
+        understand: recognises commands and requests to skills.
         detector: finds claims; None if answers aren't checked.
         cannot_know: decides whether the assistant can't know what is asked.
         reranking: judges the recalled memories; None if they aren't judged.
-        answers: keeps what the model has written.
+        answers: stores what the model has written.
         reads_per_s: tokens that the model reads per second; None if unknown.
     """
 
@@ -214,7 +215,7 @@ async def open_session(
 
 
 def read_aloud(text: str, settings: Settings) -> str:
-    """A text in the form in which it is read aloud."""
+    """A text as it is read aloud."""
     splitter = ClauseSplitter(settings.persona.language)
     return " ".join(each.spoken for each in (*splitter.feed(text), *splitter.finish()))
 
@@ -224,5 +225,5 @@ def text_of(pieces: Sequence[CheckedText]) -> str:
 
 
 def spoken_of(pieces: Sequence[CheckedText]) -> str:
-    """The checked text in the form in which it is read aloud."""
+    """The checked text as it is read aloud."""
     return " ".join(clause.spoken for each in pieces for clause in each.clauses)

@@ -1,8 +1,8 @@
 """Measures how many spoken commands are lost because they are misheard, and how many because they
 are not understood.
 
-Each command is understood twice: from its text as it was written, and from what the recogniser
-heard when a voice spoke it. Only the recogniser is used, not the rest of the voice loop.
+Each command is understood twice: from its own text, and from what the recogniser heard when a voice
+spoke the text. Only the recogniser is used, not the rest of the voice loop.
 """
 
 import random
@@ -44,7 +44,7 @@ SNRS_DB = (20, 10)
 PINK, BABBLE = "pink noise", "babble"
 NOISE_S = 60
 BABBLERS = 12
-"""Number of other utterances from which babble is made."""
+"""Number of utterances that babble is made of; they are not commands."""
 WORST = 10
 """Number of recognition errors that are shown."""
 LONGEST_S = 29.0
@@ -73,7 +73,8 @@ class Condition:
 
 
 class Heard(NamedTuple):
-    """A spoken command, what the recogniser heard, and what each of the two texts was taken for."""
+    """A spoken command, what the recogniser heard, and what the original text and the heard text
+    were taken for."""
 
     condition: str
     heard: str
@@ -106,7 +107,7 @@ def spoken(profile: str, count: int, of: str = EVALUATION) -> dict[str, Any]:
     Args:
         profile: the profile whose recogniser listens.
         count: number of commands of part `dev`. Babble is made of utterances that are not commands.
-        of: the set in `data` that they are drawn from.
+        of: the file in `data` from which the utterances are drawn.
 
     Raises:
         InputUnusable: there are too few commands, or no voice.
@@ -145,9 +146,9 @@ def _by(heard: Sequence[Heard], key: Callable[[Heard], str]) -> dict[str, Any]:
 
 
 def drawn(utterances: Sequence[Utterance], count: int) -> list[Utterance]:
-    """Commands of all kinds in turn; every call returns the same ones. Those in lower case or
-    without a full stop are left out, because many of them contain recognition errors, or lack their
-    beginning.
+    """Commands of all kinds in turn; every call returns the same ones. Commands that begin in lower
+    case or lack a mark at the end are left out, because many contain recognition errors or lack
+    their beginning.
 
     Raises:
         InputUnusable: there are fewer than `count`.
@@ -188,8 +189,8 @@ def _heard(
 
 
 def conditions_of(voice: Voice) -> list[Condition]:
-    """The condition without noise, and if the voice speaks at its own pace, also each noise at each
-    level."""
+    """The condition without noise, plus each noise at each level if the voice speaks at its own
+    pace."""
     noisily = [Condition(voice, noise, snr) for noise in (PINK, BABBLE) for snr in SNRS_DB]
     return [Condition(voice), *(noisily if voice.speed == 1.0 else ())]
 
@@ -205,13 +206,13 @@ def _noises(
 
 
 def figures(heard: Sequence[Heard]) -> dict[str, Any]:
-    """What is recognised and lost.
+    """The shares of understood and of lost commands.
 
-    `from_text` and `from_sound` are the shares of commands that are carried out or asked about: as
-    if the recogniser heard every word, and as it really heard them. `lost_hearing` is the share of
-    commands that are lost although their text is understood, and `lost_understanding` the share of
-    commands whose text isn't understood either. `arguments` is the share of right arguments among
-    recognised commands that may have one. `wer` is in per cent.
+    `from_text` and `from_sound` are the shares of commands that are understood: from their own
+    text, and from what the recogniser heard. `lost_hearing` is the share of commands that are lost
+    although their text is understood; `lost_understanding` is the share of commands whose text
+    isn't understood either. `arguments` is the share of right arguments among understood commands
+    that may have one. `wer` is in per cent.
     """
     errors, words = (sum(counts) for counts in zip(*(each.errors for each in heard), strict=True))
     lost = [each for each in heard if not each.from_sound.right]
@@ -235,9 +236,8 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
 
 
 def worst(heard: Sequence[Heard]) -> list[Heard]:
-    """The recognition errors with the most wrong words, relative to the length of the command. Only
-    commands whose text would be understood are included.
-    Each command occurs once."""
+    """The commands lost by hearing that have the most word errors relative to their length. Each
+    command occurs once."""
 
     def wrong(each: Heard) -> float:
         errors, words = each.errors
@@ -258,7 +258,7 @@ def _told(each: Heard) -> str:
 
 
 def table(found: Mapping[str, Any]) -> Iterator[str]:
-    """The figures as lines to read."""
+    """The figures as lines of text."""
     heads = ("from_text", "from_sound", "lost_hearing", "lost_understanding", "arguments", "wer")
     yield f"{'':<58}" + "".join(f"{head.removeprefix('lost_'):>15}" for head in heads)
     rows = {**found["conditions"], **found["kinds"], "all": found["overall"]}

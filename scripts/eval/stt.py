@@ -1,4 +1,4 @@
-"""Compares the speech recogniser as tuned here with the same model as pipecat ships it."""
+"""Compares the speech recogniser as tuned here with the same model as pipecat runs it."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -40,7 +40,8 @@ from scripts.eval.recall_methods import indexed
 from scripts.eval.summary_score import Asked, covered
 
 ROOMS = (120, 200, 400)
-"""Tokens of notes: as many as a slow, a medium and a fast model can read in the time allowed."""
+"""Numbers of tokens of notes that a slow, a medium and a fast model can read in the time
+allowed."""
 TOKEN = 4.0
 """The approximate number of characters of English in one token."""
 FOUND = 12
@@ -51,7 +52,8 @@ Summarise = Callable[[Sequence[Exchange], TextAnalyzer], Awaitable[WrittenSummar
 
 
 class Shortener(Asking):
-    """Asks the model to shorten the sentences that rules choose; if it fails, rules select some."""
+    """Asks the model to shorten the sentences that rules choose. If it fails, rules select a
+    few."""
 
     def __init__(self, llm: LanguageModel, cache: Path | None) -> None:
         super().__init__(llm, prompt(), SCHEMA, TOKENS, Answers(cache))
@@ -80,7 +82,7 @@ async def by_rules(exchanges: Sequence[Exchange], lexicon: TextAnalyzer) -> Writ
 async def summed_up(
     talks: Mapping[str, Sequence[Exchange]], turns: int, how: Summarise
 ) -> list[tuple[Memory, datetime]]:
-    """The summaries of all spans of turns, each with the time from which it existed."""
+    """The summaries of all spans of turns, each with the time of its last turn."""
     lexicon, made = TextAnalyzer("en"), []
     for key, exchanges in talks.items():
         for at in range(0, len(exchanges), turns):
@@ -136,7 +138,7 @@ def _tokens(text: str) -> int:
 def figures(
     questions: Sequence[Asked], notes: Callable[[Asked, int], str], *, show: bool
 ) -> dict[str, Any]:
-    """The mean share of points in the notes, by kind of question and tokens of notes."""
+    """The mean share of points in the notes, by kind of question and size of the notes."""
     found: dict[str, Any] = {}
     for room in ROOMS:
         blocks = [notes(asked, room) for asked in questions]

@@ -15,8 +15,9 @@ BETWEEN = timedelta(seconds=40)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question. Each of `points` is something that a good answer names: alternatives separated by
-    bars, each made of prefixes of words that occur in one line of the notes."""
+    """A question. Each of `points` stands for something that a good answer names. It has
+    alternatives, separated by bars. The notes contain an alternative if one line has words that
+    begin with each of its parts."""
 
     id: str
     kind: str

@@ -1,4 +1,4 @@
-"""Measures what is noted down about a task while it is talked about, without sound.
+"""Measures what is noted down about a task while a user talks about it, without sound.
 
 Each dialogue is talked through with the real `TaskActivity` on a store in RAM. The assistant's
 answers are part of the dialogue, so only what is taken from the user's words is measured.
@@ -29,8 +29,7 @@ _NEGATIVE = re.compile(
 @dataclass(frozen=True, slots=True)
 class Dialogue:
     """A dialogue about a task. Each entry of `settled` has the words that one line must contain,
-    with alternatives "a|b". No line may contain one of the words of `unsettled`, unless it is
-    negative."""
+    with alternatives "a|b". Only a negative line may contain one of the words of `unsettled`."""
 
     task: str
     turns: tuple[tuple[str, str], ...]
@@ -45,10 +44,10 @@ class Tally:
     found: int = 0
     lines: int = 0
     right: int = 0
-    """Lines that have the words of something settled."""
+    """Lines that contain the words of something settled."""
     unsettled: int = 0
     wrong: int = 0
-    """Words of `unsettled` that a line has."""
+    """Words of `unsettled` that a line wrongly contains."""
     longest_block: int = 0
     """In characters."""
     report: list[str] = field(default_factory=list)
@@ -90,7 +89,7 @@ async def measured(every: Sequence[Dialogue]) -> Tally:
 
 
 async def talked_through(dialogue: Dialogue) -> tuple[list[str], str]:
-    """Return the lines, and what the model is told, at the end of a dialogue."""
+    """Return the lines at the end of a dialogue, and what the model is told then."""
     with closing(Transcript.in_ram()) as transcript:
         store = StateStore(transcript, "user")
         activity = TaskActivity(store, TextAnalyzer("en"), lambda: False)

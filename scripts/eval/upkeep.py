@@ -1,7 +1,7 @@
 """Measures which utterances the memory considers repeated or changed, in pairs and in talk.
 
-`with_cosine` is what upkeep decides with the encoder's cosine, and `rules` what it decides without
-it.
+`with_cosine` has upkeep's decisions with the encoder's cosine; `rules` has its decisions by the
+rules alone, as if every cosine were 1.
 """
 
 import time
@@ -103,7 +103,7 @@ def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, 
 
 
 async def on_model(encode: Encode, model: str) -> dict[str, Any]:
-    """Precision and recall by part, including the decisions of upkeep, and the time taken."""
+    """Precision and recall by part, with upkeep's own decisions included, and the time taken."""
     pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     cosines = cosines_of(pairs, encode)
     asking, form = 0, prompt()
@@ -140,7 +140,8 @@ async def on_model(encode: Encode, model: str) -> dict[str, Any]:
 
 
 def on_talk(encode: Encode) -> dict[str, Any]:
-    """The decision on each utterance, compared with the most similar earlier utterances."""
+    """The decisions on each utterance, which is compared with the most similar earlier
+    utterances."""
     talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
     memories = [told(row["said"], row["day"], row["id"]) for row in talk]
     vectors = encode([memory.text for memory in memories])

@@ -47,8 +47,8 @@ class Voice:
 
 
 def voices_here(store: ModelStore) -> list[Voice]:
-    """Every voice of the catalogue that is in the cache, and those of espeak-ng if it is installed,
-    at every speed. Empty if there is none. A voice is loaded when it first speaks.
+    """Every voice of the catalogue that is in the cache, and some of espeak-ng's if it is
+    installed, at every speed. A voice is loaded when it first speaks.
 
     Raises:
         ModelCorrupt: a voice is damaged.
@@ -120,8 +120,8 @@ def _raised(sound: Samples, pitch: float) -> Samples:
 
 
 def noisy(sound: Samples, noise: Wave, snr_db: float, rng: np.random.Generator) -> Samples:
-    """The sound with a random part of the noise behind it. The sound's mean level, pauses included,
-    is `snr_db` above that of the noise."""
+    """The sound with a random part of the noise behind it. The sound's mean level, digital silence
+    excluded, is `snr_db` above the noise's."""
     start = int(rng.integers(max(1, len(noise) - len(sound))))
     part = np.resize(noise[start:], len(sound))
     spoken = sound[np.flatnonzero(sound)] if sound.any() else sound

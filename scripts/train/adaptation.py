@@ -29,7 +29,7 @@ DROPOUT = 0.05
 LONGEST = 128
 AT_ONCE = 32
 OTHERS = 3000
-"""Number of training utterances among which the held-out ones have to be found."""
+"""Approximate number of training utterances among which the held-out ones have to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Plan:
 
 
 class Encoder:
-    """The published model; its lower layers run once for each text, its upper layers are
+    """The published model. Its lower layers run only once for each text; its upper layers are
     adapted."""
 
     def __init__(self, published: Model, folder: str, plan: Plan) -> None:
@@ -151,7 +151,8 @@ def _differences(begun: Path, published: str, config: LoraConfig) -> dict[str, T
 
 
 def batches(count: int, chance: Random) -> Iterator[list[int]]:
-    """Yields batches of all rows in random order."""
+    """Yields batches of rows in random order. If at most half a batch of rows remains at the end,
+    they are left out."""
     rows = list(range(count))
     chance.shuffle(rows)
     for start in range(0, count - BATCH // 2, BATCH):
@@ -208,7 +209,7 @@ def adapted(told: Sequence[Told], plan: Plan) -> dict[str, Any]:
     """Train on `told`, and write the adapter to `out` if that is given.
 
     Raises:
-        ModelError: the encoder is missing, or `begun` belongs to another encoder.
+        ModelError: the encoder is missing, or the adapter in `begun` doesn't fit.
     """
     torch.manual_seed(plan.seed)
     kept_back = told[:: plan.hold_out] if plan.hold_out else []

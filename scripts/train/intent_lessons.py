@@ -14,16 +14,16 @@ from scripts.train.training_data import FILES, read_pairs
 CLASSES = ("none", *(kind.value for kind in KINDS), CLAIM)
 """The classes to learn, in the order of the model's outputs."""
 REQUESTS = "training/requests_in_talk.txt"
-"""Utterances that are in the files of talk, although they ask a skill for something."""
+"""Utterances in the files of talk that nevertheless ask a skill for something."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
 DRAWN = 20
 """Number of batches whose utterances are sorted by length together, since padding takes as long as
 words."""
 NOWHERE = (-1, -1)
-"""Edges of an argument that is missing."""
+"""Edges of a missing argument."""
 IGNORED = -100
-"""Mark of tokens that don't count."""
+"""Mark of tokens that don't count in the loss."""
 
 OPENINGS = (
     *("uh ", "um, ", "so ", "okay ", "please ", "ada ", "hey ada, ", "Ada, ", "well, ", "hey "),
@@ -43,8 +43,8 @@ class Sample:
         tokens: its token ids.
         number: its class.
         sure: whether the label is certain.
-        marks: for each token, the number of the argument that it belongs to, or 0. They are
-            `IGNORED` if a command of this kind never has one, or if it is not known.
+        marks: for each token, the number of the argument that it belongs to, or 0. All are
+            `IGNORED` if this kind has no arguments, or if they were not labelled.
     """
 
     tokens: list[int]
@@ -78,8 +78,8 @@ def read_requests() -> frozenset[str]:
 
 
 def varied(said: Utterance, chance: Random) -> tuple[str, list[tuple[int, int]]]:
-    """A variation of an utterance, as it might also be said or written, and where each argument
-    begins and ends in it; both are -1 if there is none."""
+    """A variation of an utterance, as it might also be said or written, and the start and end of
+    each argument in it; both are -1 for a missing argument."""
     text = said.said
     words = [getattr(said, slot) for slot in SLOTS]
     edges = [
@@ -139,7 +139,7 @@ def samples(utterances: Sequence[Utterance], tokenizer: Any, chance: Random) -> 
 
 
 def _mark(token: tuple[int, int], edges: Sequence[tuple[int, int]]) -> int:
-    """The number of the argument that a token belongs to."""
+    """The number of the argument that a token belongs to, or 0."""
     first, past = token
     for number, (start, end) in enumerate(edges, 1):
         if past > first >= start >= 0 and past <= end:

@@ -72,8 +72,8 @@ class Classifier(nn.Module):
         self.to(device)
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """The logits of the classes, shape (texts, classes), and for each token the logits of
-        belonging to no argument or to one of the three, shape (texts, length, 4)."""
+        """The logits of the classes, shape (texts, classes), and for each token the logits of no
+        argument and of each of the three arguments, shape (texts, length, 4)."""
         ids = nn.utils.rnn.pad_sequence([torch.tensor(each) for each in tokens], batch_first=True)
         lengths = torch.tensor([len(each) for each in tokens])[:, None]
         keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)

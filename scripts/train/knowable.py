@@ -1,6 +1,6 @@
-"""Trains the layers of the classifier of intents that judge whether the assistant can know what is
+"""Trains two layers of the classifier of intents. They judge whether the assistant can know what is
 asked, and whether only the user can have told it. The encoder and its adapter stay as they are, so
-what they recognise doesn't change."""
+the recognition of intents doesn't change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ from scripts.train.lora import WEIGHTS
 from scripts.train.reranking_lessons import PEOPLE
 
 ABOUT, ACT = "about", "act"
-"""Tags of questions about the assistant, all of which it can answer, and of requests for acts."""
+"""Tags of questions about the assistant, which it can always answer, and of requests for acts."""
 Item = TypeVar("Item")
 TOLD_STRENGTH = 1.0
-"""`Plan.strength` of the layer `told`. With a greater strength, more questions that everybody can
-answer are taken for questions about the user's life."""
+"""`Plan.strength` of the layer `told`. With a greater strength, more questions of general knowledge
+are taken for questions about the user's life."""
 STEPS = 300
 """Maximum number of iterations. Far fewer are needed."""
 
@@ -46,7 +46,7 @@ class Plan:
 
     Attributes:
         adapter: the folder of the adapter; None for the one in use.
-        write: whether to write the layer into the adapter's file.
+        write: whether to write the layers into the adapter's file.
         strength: how much the utterances count against the penalty for large weights.
         talk: maximum number of utterances of ordinary talk that are learnt too.
         questions: maximum number of people's questions about their own lives that are learnt.
@@ -77,9 +77,9 @@ class Layer:
 
 
 def read_talk(most: int) -> Sequence[Labelled]:
-    """Ordinary talk that asks for nothing, or for something about the assistant, from the
-    utterances with which intents are learnt. They are evenly spaced. Other questions in them are
-    left out, since nobody has judged whether the assistant can answer them."""
+    """Ordinary talk from the utterances with which intents are learnt, evenly spaced. Questions are
+    left out, unless they are about the assistant: nobody has judged whether the assistant can
+    answer them."""
     requests = read_requests()
     found = [
         Labelled(each.said, KNOWN)
@@ -91,7 +91,7 @@ def read_talk(most: int) -> Sequence[Labelled]:
 
 
 def read_questions() -> Sequence[str]:
-    """What people ask about their own lives."""
+    """People's questions about their own lives."""
     rows = read_rows(located(PEOPLE), "questions")
     return [each["question"] for row in rows for each in row["questions"]]
 
@@ -154,9 +154,10 @@ def write(layers: Mapping[str, Layer], adapter: Path) -> None:
 
 
 def trained(plan: Plan) -> dict[str, Any]:
-    """Train on `data/training/knowable.jsonl`, on talk and on the questions of people, and write
-    the layers. The temperature of `knowable` is chosen on the part `dev` of the evaluation set. The
-    layer is divided by it, so that a softmax of its outputs gives calibrated probabilities.
+    """Train on `data/training/knowable.jsonl`, on talk and on people's questions, and write the
+    layers if `plan.write` is set. The temperature of `knowable` is chosen on the part `dev` of the
+    evaluation set. The layer is divided by it, so that a softmax of its outputs gives calibrated
+    probabilities.
 
     Raises:
         ModelError: the encoder is missing, or the adapter is damaged.

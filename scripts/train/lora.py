@@ -1,4 +1,4 @@
-"""What all trainings share: the optimiser, and creating and saving the adapter."""
+"""What the training programs share: the optimiser, and creating and saving an adapter."""
 
 import math
 import sys
@@ -79,7 +79,7 @@ def save(adapted: Any, published: Model, folder: Path) -> None:
 
 
 def adapted(folder: str, rank: int) -> Any:
-    """Load a published encoder, with a new adapter of all its layers."""
+    """Load a published encoder, with a new adapter for all its layers."""
     config = LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES)
     return get_peft_model(AutoModel.from_pretrained(folder), config)
 

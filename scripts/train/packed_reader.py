@@ -1,5 +1,5 @@
-"""An encoder that reads a text with a list of items, with small layers on top of it, in training.
-Shared by the reader of forms and the reranker."""
+"""An encoder that reads a text together with a list of items, and the small layers on top of it,
+for training. The reader of forms and the reranker use it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ class PackedReader(nn.Module):
     """The published encoder with an adapter, and the layers on top of it.
 
     Args:
-        shapes: returns the shapes of the layers, given the number of the states' dimensions.
+        shapes: returns the shapes of the layers for a number of dimensions of the states.
         half: whether to multiply in bfloat16.
     """
 
@@ -43,8 +43,8 @@ class PackedReader(nn.Module):
         self.to(device)
 
     def states(self, batch: Sequence[Input]) -> tuple[Tensor, Tensor]:
-        """The states of the tokens, shape (inputs, tokens, dimensions), and those at the ends of
-        the items, shape (inputs, items, dimensions). Shorter inputs are padded."""
+        """The states of the tokens, shape (inputs, tokens, dimensions), and the states at the ends
+        of the items, shape (inputs, items, dimensions). Shorter inputs are padded."""
         ids = pad_sequence([torch.tensor(each.ids) for each in batch], batch_first=True)
         lengths = torch.tensor([len(each.ids) for each in batch])[:, None]
         keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)

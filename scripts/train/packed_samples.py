@@ -1,4 +1,4 @@
-"""Packs what is learnt into inputs, and these into batches."""
+"""Packs texts and items into inputs, and groups samples into batches."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -8,7 +8,7 @@ from models.encoder.packing import Input, Limits, inputs
 
 
 class Packed(Protocol):
-    """What is learnt from one input."""
+    """A training sample with one input."""
 
     @property
     def made(self) -> Input: ...

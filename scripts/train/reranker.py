@@ -1,5 +1,5 @@
 """Trains a low-rank adapter of an encoder, and layers on top of it, that judge whether a memory
-answers a question, and whether a newer one makes it outdated."""
+answers a question, and whether a newer memory makes it outdated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ from scripts.train.reranking_lessons import (
 RANKING = 0.3
 """Weight of ranking a question's memories, compared with judging each."""
 RECALLED = 10
-"""Number of a person's memories, nearest to the question, that are judged when measuring."""
+"""When measuring, this many of a person's memories, nearest to the question, are judged."""
 KEPT = (0.95, 0.9, 0.8)
-"""Shares of the answerable questions that are to be kept when measuring."""
+"""When measuring, thresholds keep these shares of the answerable questions."""
 TOPS = (1, 3)
 
 
@@ -49,8 +49,8 @@ TOPS = (1, 3)
 class Plan:
     """How to train.
 
-    In each pass, all questions of people are learnt, and `statements` of the other utterances. The
-    people whose ids begin with `judge` are not learnt, but measured at the end. `start` is the
+    Each pass learns all of the people's questions, and `statements` other utterances. The people
+    whose ids begin with `judge` are left out, and are used for measuring at the end. `start` is the
     folder of an adapter to go on from.
     """
 
@@ -100,7 +100,7 @@ def samples(lesson: Lesson, tokenizer: Any) -> list[Sample]:
 
 
 def loss_of(model: Judge, batch: Sequence[Sequence[Sample]]) -> Tensor:
-    """The cross entropies of judging each memory, and of ranking those of each question.
+    """The cross entropies of judging each memory, and of ranking each question's memories.
 
     Args:
         batch: the samples of each lesson.
@@ -156,11 +156,11 @@ def judged(model: Judge, tokenizer: Any, people: Sequence[Person]) -> dict[str, 
     highest.
 
     Returns:
-        told: how well the probability of the likeliest answer tells questions that a memory answers
-            from questions that none answers (AUC).
-        caught_at_0.95 and so on: the share of questions that none answers that are recognised if
-            this share of the answerable ones is kept.
-        outdated: how well outdated answers are told from others (AUC).
+        told: how well the highest probability of an answer tells answerable questions from others
+            (AUC).
+        caught_at_0.95 and so on: the share of unanswerable questions that are recognised if the
+            threshold keeps this share of the answerable ones.
+        outdated: how well outdated memories are told from others (AUC).
         first_1, first_3: the share of answerable questions whose facts are all among the first one
             or three memories; with `encoder_`, as the encoder ranks them.
     """
@@ -201,7 +201,7 @@ def _outdated(model: Judge, tokenizer: Any, people: Sequence[Person]) -> float:
 
 
 def auc(lower: Vectors, higher: Vectors) -> float:
-    """The share of pairs of numbers in which the second is higher; 0 if there are no pairs."""
+    """The share of pairs in which the number from `higher` is higher; 0 if there are no pairs."""
     return float((lower[:, None] < higher).mean()) if len(lower) and len(higher) else 0.0
 
 
@@ -223,7 +223,7 @@ def trained(plan: Plan) -> dict[str, Any]:
 
     Raises:
         ModelError: the encoder is missing.
-        InputUnusable: a file is wrong, or the writers kept back wrote about all people.
+        InputUnusable: a file is wrong, or `judge` leaves out everybody.
     """
     torch.manual_seed(plan.seed)
     store = ModelStore(models_cache(), catalogue.read())

@@ -1,4 +1,4 @@
-"""Reads what a reranker learns from, and makes lessons of it: a question with memories.
+"""Reads the reranker's training data, and makes lessons from it: questions with memories.
 
 `data/training/README.md` describes the files.
 """
@@ -20,21 +20,22 @@ PEOPLE = "training/people.jsonl"
 NEAR_MISSES = "training/near_misses.jsonl"
 KINDS = ("changed", "two", "time", "one", "person", "never")
 LOWER = 0.15
-"""Share of the questions without capitals and a mark at the end."""
+"""Share of the questions that lose their capitals and the mark at the end."""
 MOST_ANSWERS, OTHERS = 4, 4
-"""Maximum number of memories of a lesson that answer the question, and number of the others. If
-nothing answers it, there is one more."""
+"""Maximum number of memories in a lesson that answer the question, and of others. If nothing
+answers the question, there is one more of the others."""
 NOISE = 0.06
-"""Standard deviation of what is added to the cosines that choose a person's other memories."""
+"""Standard deviation of the noise on the cosines by which a person's other memories are chosen."""
 MISSED = 0.6
-"""How often an utterance is learnt with a question that it misses, if there is one."""
+"""How often an utterance is learnt with a question that it only nearly answers, if it has one."""
 SIMILAR = 4
 """Number of later statements, nearest to the question, from which a counterexample is chosen."""
 BESIDE = 1
 """Maximum number of utterances from `Told.beside` in a lesson."""
 SAME, SAME_QUESTION, APART = 0.75, 0.55, 0.1
 """Another utterance may answer an utterance's question, too, if its cosine with the utterance is
-above the first; with the question, above the second, or nearly as high as the utterance's own."""
+above `SAME`, or if its cosine with the question is above `SAME_QUESTION`, or less than `APART`
+below the utterance's own."""
 NEAREST = 40
 AT_ONCE = 512
 
@@ -45,8 +46,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A question with memories, and whether each answers it, be it only in part or as of when it
-    was said."""
+    """A question with memories, and whether each answers it, even if only in part or no longer."""
 
     question: str
     memories: tuple[str, ...]
@@ -66,7 +66,8 @@ class Succession:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and the numbers of the statements that answer it, or did so before."""
+    """A question, and the numbers of the statements that answer it now (`facts`) or used to
+    (`outdated`)."""
 
     kind: str
     question: str
@@ -80,10 +81,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What somebody said, oldest first, and what they asked later.
+    """A person's statements, oldest first, and their later questions.
 
     Attributes:
-        cosines: of each question with each statement, shape (questions, statements).
+        cosines: each question's cosine with each statement, shape (questions, statements).
     """
 
     id: str
@@ -118,8 +119,8 @@ def read_people(encode: Encode, limit: int | None = None) -> list[Person]:
 
 
 def person_lessons(people: Sequence[Person], chance: Random) -> Iterator[Lesson]:
-    """Yield a lesson for each question. Its memories are what answers it, and what is nearest to
-    it of the person's other statements."""
+    """Yield a lesson for each question. Its memories are the statements that answer it, and those
+    of the person's other statements that are nearest to it."""
     for person in people:
         for asked, cosines in zip(person.asked, person.cosines, strict=True):
             noise = [chance.gauss(0, NOISE) for _ in cosines]
@@ -131,7 +132,7 @@ def person_lessons(people: Sequence[Person], chance: Random) -> Iterator[Lesson]
 
 
 def successions(people: Sequence[Person], chance: Random) -> Iterator[Succession]:
-    """Yield pairs of each person's statements for each question."""
+    """Yield, for each question, pairs of the person's statements."""
     for person in people:
         for asked, cosines in zip(person.asked, person.cosines, strict=True):
             for older, newer, outdated in _pairs(asked, cosines, chance):
@@ -140,10 +141,9 @@ def successions(people: Sequence[Person], chance: Random) -> Iterator[Succession
 
 
 def _pairs(asked: Asked, cosines: Vectors, chance: Random) -> Iterator[tuple[int, int, bool]]:
-    """Yield pairs of statements, and whether the second makes the first one outdated: what was said
-    before something changed, with what was said after it; and, as counterexamples, two statements
-    that are both needed, a statement and a later one about something similar, and a change as if it
-    had come first."""
+    """Yield pairs of statements, and whether the second makes the first outdated. It does if
+    something changed between the two. The counterexamples are two statements that are both needed,
+    a statement and a later one about something similar, and a change in reverse order."""
     facts, before = sorted(asked.facts), sorted(asked.outdated)
     for old in before:
         yield from ((old, new, True) for new in facts[-1:] if new > old)
@@ -158,7 +158,7 @@ def _pairs(asked: Asked, cosines: Vectors, chance: Random) -> Iterator[tuple[int
 
 
 class Statements:
-    """Utterances with questions that they answer, and with some that they nearly answer."""
+    """Utterances with questions that they answer, and with questions that they nearly answer."""
 
     def __init__(
         self, told: Sequence[Told], near_misses: Mapping[str, Sequence[str]], encode: Encode
@@ -172,8 +172,8 @@ class Statements:
         return len(self._told)
 
     def lessons(self, count: int, chance: Random) -> Iterator[Lesson]:
-        """Yield lessons about `count` utterances. Their other memories are utterances about similar
-        things."""
+        """Yield lessons about `count` utterances. The other memories of a lesson are utterances
+        about similar things."""
         drawn = chance.sample(range(len(self._told)), min(count, len(self._told)))
         for number, near in zip(drawn, self._similar(drawn), strict=True):
             yield self._lesson(self._told[number], near, chance)
@@ -190,8 +190,8 @@ class Statements:
         return Lesson(_varied(question, chance), memories, answers)
 
     def _similar(self, numbers: Sequence[int]) -> Iterator[list[int]]:
-        """Yield, for each of these utterances, the numbers of those that are nearest to its first
-        question, but don't answer it."""
+        """For each of these utterances, yield the numbers of the utterances nearest to its first
+        question that don't answer it."""
         for start in range(0, len(numbers), AT_ONCE):
             some = [*numbers[start : start + AT_ONCE]]
             asked = self._encode([self._told[each].asked[0] for each in some]) @ self._vectors.T

@@ -1,4 +1,4 @@
-"""Reads what the slot reader is trained on: dialogues whose words are marked.
+"""Reads the slot reader's training data: dialogues whose words are marked.
 
 `data/training/README.md` describes the marks.
 """
@@ -31,7 +31,8 @@ LITTLE = frozenset({"the", "a", "an", "some", "my", "that", "those", "these"})
 class Marked:
     """Words [start, end) of an utterance, and what they do with a slot.
 
-    `option` is the choice that they mean, or empty; `removed` is set for an item to be taken off.
+    `option` is the choice that they mean, or empty; `removed` is set if they take an item off a
+    list.
     """
 
     slot: str
@@ -44,13 +45,13 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """An utterance, and the form when it was said.
+    """An utterance, and the state of the form when it was said.
 
     Attributes:
         by: the writer.
         asked: name of the slot that the assistant had asked for, or empty.
-        filled: what is in slots, in words.
-        talk: whether one would also respond to something else in the utterance.
+        filled: the contents of the filled slots, in words.
+        talk: whether the utterance also says something else that calls for a response.
         goes_on: the user's next utterance, if there is one.
     """
 
@@ -108,7 +109,7 @@ def chatter(forms: Sequence[Form], said: Sequence[str], chance: Random) -> list[
 
 
 def plain_choices(forms: Sequence[Form], count: int, chance: Random) -> list[Lesson]:
-    """Return bare choices as answers to their question."""
+    """Return lessons in which a bare choice answers its question."""
     asked = [(form, slot) for form in forms for slot in form.slots if slot.choices]
     found = []
     for form, slot in chance.choices(asked, k=count if asked else 0):

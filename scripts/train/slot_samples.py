@@ -16,14 +16,15 @@ from scripts.train.slot_lessons import Lesson, Marked
 from scripts.train.slot_values import PLAIN_TYPES, Values
 
 IGNORED = -100
-"""Mark of tokens that don't count."""
+"""Mark of tokens that don't count in the loss."""
 FEWER, LOWER, FORGOTTEN, BARE, SHUFFLED = 0.7, 0.25, 0.15, 0.15, 0.7
-"""Share of the samples that have fewer slots, no capitals and punctuation, slots whose contents are
-left out, slots without a name or a question, and slots in another order."""
+"""Shares: of the samples that have fewer slots; of the samples that have no punctuation and mostly
+no capitals; of the slots whose contents are left out; of the slots that lack a name or a question;
+and of the samples that have their slots in another order."""
 TOGETHER, ELSEWHERE, OTHER_WORDS, FOREIGN, DAY_AND_TIME = 0.15, 0.4, 0.4, 0.3, 0.3
-"""Share of the samples that are followed by the next utterance, that answer another question than
-the one that was asked, that have other values, that have a slot of another form, and in which a day
-is followed by a time, or a time by a day."""
+"""Shares of the samples that, where possible, include the next utterance, come after another
+question, have other values, have a slot of another form, and have a time after their day or a day
+after their time."""
 SELF_CONTAINED = 5
 """An utterance of at least this many words is mostly understood without its question."""
 PUNCTUATION = re.compile(r"[,.;:!?—…\"](?!\d)|(?<!\d)-")
@@ -37,8 +38,8 @@ class Sample:
         made: its tokens.
         acts: the number of the act of each slot or option.
         marks: for each slot or option, the marks of the utterance's tokens.
-        options: whether each is an option.
-        talk: whether one would also respond to something else.
+        options: for each slot or option, whether it is an option.
+        talk: whether the utterance also says something else that calls for a response.
     """
 
     made: Input
@@ -51,8 +52,8 @@ class Sample:
 def sample(
     lesson: Lesson, tokenizer: Any, chance: Random | None, values: Values | None = None
 ) -> Sample:
-    """Return a lesson as tokens. `chance` varies it, with other `values`; without it, the lesson
-    stays as it is."""
+    """Return a lesson as tokens. With `chance` and `values`, it is varied; without them, it stays
+    as it is."""
     if chance and values:
         lesson = _varied(lesson, chance, values)
     slots = _chosen(lesson, chance, values) if chance and values else [*lesson.form.slots]
@@ -99,7 +100,7 @@ def _token_marks(marks: Sequence[Marked], offsets: Sequence[tuple[int, int]]) ->
 
 
 def _chosen(lesson: Lesson, chance: Random, values: Values) -> list[Slot]:
-    """Return the slots in another order, sometimes without some that have no marks, or with one of
+    """Return the slots, sometimes in another order, without some that have no marks, or with one of
     another form."""
     slots = [*lesson.form.slots]
     if chance.random() < FEWER:
@@ -135,8 +136,8 @@ def _varied(lesson: Lesson, chance: Random, values: Values) -> Lesson:
 
 
 def _together(lesson: Lesson) -> Lesson:
-    """Return the utterance together with the next one, if the latter says enough to be understood
-    without its question, and is about other slots."""
+    """Return the utterance together with the next one, if the next one is about other slots, and is
+    long enough to be understood without its question."""
     after = lesson.goes_on
     if after is None or len(after.said.split()) < SELF_CONTAINED or not after.marks:
         return lesson
@@ -153,7 +154,7 @@ def _together(lesson: Lesson) -> Lesson:
 
 
 def _elsewhere(lesson: Lesson, chance: Random) -> Lesson:
-    """Return the utterance as if another slot had been asked for, if it is still understood."""
+    """Return the utterance as if another slot had been asked for, if it can still be understood."""
     types = [each.type for each in lesson.form.slots]
     for each in lesson.marks:
         slot = lesson.form.slot(each.slot)

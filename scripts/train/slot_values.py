@@ -9,12 +9,11 @@ from models.interfaces import SlotAct
 from scripts.train.slot_lessons import Lesson, Marked
 
 PLAIN_TYPES = (SlotType.DATE, SlotType.TIME)
-"""If a form has only one slot of such a type, it is clear which slot a value of that type is
-for."""
+"""If a form has only one slot of such a type, every value of that type is for that slot."""
 MOST_BESIDE = 5
-"""Maximum number of words of a day or a time that is put next to the other."""
+"""Maximum number of words of a time that is added to a day, or of a day that is added to a time."""
 JOINTS = {SlotType.DATE: (" ", " on ", ", "), SlotType.TIME: (" ", " at ", ", ", " and ")}
-"""What may stand between the two: before a day, or before a time."""
+"""What may be put in front of the day or the time that is added."""
 
 
 class Values:
@@ -30,8 +29,8 @@ class Values:
                     self._words.setdefault(key, []).append(lesson.said[each.start : each.end])
 
     def exchanged(self, lesson: Lesson, chance: Random) -> Lesson:
-        """Return the utterance with other values: dates and times of any form, another
-        choice if its own words were said, others of the same slot."""
+        """Return the utterance with other values. Dates and times come from any form, and other
+        values from the same slot. A choice becomes another one if its own words were said."""
         said, moved, marks = lesson.said, 0, []
         for each in sorted(lesson.marks, key=lambda mark: mark.start):
             start, end = each.start + moved, each.end + moved
@@ -80,7 +79,7 @@ class Values:
         return replace(lesson, said=said, marks=(*moved, more))
 
     def foreign(self, form: Form, slots: Sequence[Slot], chance: Random) -> list[Slot]:
-        """Return a slot of another form, of a type that this form doesn't have."""
+        """Return at most one slot of another form; its type is one that this form doesn't have."""
         types = {each.type for each in form.slots}
         names = {each.name for each in slots}
         drawn = [chance.choice(self._slots) for _ in range(3)]

@@ -49,7 +49,8 @@ class Plan:
     """How to train.
 
     `talk` utterances of ordinary talk are drawn in each pass. The utterances of the writer `judge`
-    are not learnt, but measured at the end. `start` is the folder of an adapter to go on from.
+    are left out, and are used for measuring at the end. `start` is the folder of an adapter to go
+    on from.
     """
 
     encoder: str
@@ -141,9 +142,9 @@ def train(
 
 @torch.no_grad()
 def judged(model: Reader, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str, Any]:
-    """The recall and the precision of what utterances say about slots, the share of it that is
-    found with exactly the right words (`exact`), and the share of utterances for which it is
-    rightly judged whether more was said (`talk`)."""
+    """The recall and the precision of the acts on slots, the share of acts that are found with
+    exactly the right words (`exact`), and the share of utterances for which the model rightly
+    judges whether more was said (`talk`)."""
     model.eval()
     counts: Counter[str] = Counter()
     samples = [sample(each, tokenizer, None) for each in lessons]
@@ -169,8 +170,8 @@ def judged(model: Reader, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str
 
 
 def _said_to_assistants(limit: int | None) -> list[str]:
-    """Commands, and talk that is almost one. Neither answers a form's question, but bare answers to
-    other questions ("yes") do."""
+    """Commands, and talk that resembles them. They don't answer a form's question. Short ones
+    ("yes") might, so they are left out."""
     found = read_utterances(located(INTENTS))[:limit]
     return [each.said for each in found if len(each.said.split()) >= SHORTEST and not each.claims]
 

@@ -6,7 +6,7 @@ from data import located
 from scripts.common.rows import read_rows
 
 FILES = ("asked_of_said", "asked_of_short")
-"""Files in `data/training`; the second contains statements of a few words."""
+"""Files in `data/training`; the second has short statements."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What `assistant timers`, `alarms`, `reminders`, `lists`, `notes` and `forms` have in common.
 
-A running assistant is asked. If none is running, the command opens the state itself.
+A running assistant answers the command. If none is running, the command opens the state itself.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from ui.text import export
 from ui.text.state import MANY, entries, lines
 
 KINDS = {many: kind for kind, many in MANY.items()}
-"""The kind of entries that each command is about."""
+"""The kind of entries by the name of the command."""
 
 
 def arguments_of(kind: str) -> Callable[[argparse.ArgumentParser], None]:
@@ -134,7 +134,7 @@ def ask_state(home: Home, settings: Settings, request: Row) -> Iterator[Row]:
 def rows_of(
     home: Home, settings: Settings, kind: str, ids: Iterable[str], *, bare: bool = False
 ) -> Iterator[Row]:
-    """Yield the rows of some forms or tasks, each with what belongs to it.
+    """Yield the rows of some forms or tasks, and of the entries that belong to them.
 
     Args:
         bare: whether to leave out the fields that an export doesn't have.

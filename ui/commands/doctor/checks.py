@@ -82,7 +82,7 @@ class Finding:
 
 @dataclass(slots=True)
 class CheckContext:
-    """The home, the settings and the models, which the checks share. The models are loaded only
+    """The home, the settings and the models that the checks share. The models are loaded only
     once."""
 
     home: Home
@@ -317,7 +317,7 @@ async def check_thinking(context: CheckContext) -> Finding:
 
 
 def quicker(settings: Settings, profile: Profile) -> str:
-    """Return advice for the case that the language model is too slow.
+    """Return advice for a language model that is too slow.
 
     Args:
         profile: the profile chosen for this machine.

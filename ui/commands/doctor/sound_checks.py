@@ -35,7 +35,7 @@ LEARNING_S = 1.0
 HEARD_DB = 6.0
 """Minimum rise of the microphone's level, in dB, that counts as an echo of the loudspeaker."""
 LEFT_DB = 10.0
-"""Maximum level of the remaining echo, in dB above the room's noise. A louder one may be taken for
+"""Maximum level of the remaining echo, in dB above the room's noise. A louder echo may be taken for
 speech."""
 
 
@@ -170,7 +170,7 @@ def rustle() -> Samples:
 
 @asynccontextmanager
 async def _listening(context: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
-    """Open the microphone, wait for its first audio, and keep it open during the block.
+    """Open the microphone, wait for its first audio, and close it when the `with` block ends.
 
     Raises:
         AudioError: the microphone can't be opened or delivers nothing.
