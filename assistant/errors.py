@@ -4,7 +4,7 @@
     ├── SettingsError          a setting is unknown or out of range
     ├── ModelError
     │   ├── ModelMissing       not in the cache
-    │   ├── ModelCorrupt       size or SHA-256 differs from the catalogue
+    │   ├── ModelCorrupt       size or SHA-256 doesn't match the catalogue
     │   ├── ModelUnavailable   no source could provide it
     │   ├── ModelTooLarge      needs more memory than the machine has
     │   └── ModelFailed        crashed, refused, timed out, or its endpoint is down

@@ -1,7 +1,7 @@
 """Measures what encryption at rest costs, by doing everything alternately plain and encrypted.
 
 It measures storing an exchange in the transcript, writing its two memories and their vectors to the
-table, loading a table as the assistant does at its start, and opening the home. `cpu` is the
+table, loading a table as the assistant does when it starts, and opening the home. `cpu` is the
 processor time of this process, which depends less on other programs. `same` is the share of the ten
 nearest memories that both the plain and the encrypted table find. The vectors are random.
 """

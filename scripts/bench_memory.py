@@ -1,6 +1,6 @@
 """Measures what remembering and recalling cost, by the number of memories.
 
-Fills a table on disk with N memories, loads it as the assistant does at its start, and asks, in
+Fills a table on disk with N memories, loads it as the assistant does when it starts, and asks, in
 paraphrase, for facts that the memories contain. The questions are in no cache, so the times include
 encoding them. They are asked on an idle machine (`alone`) and while a language model generates text
 (`busy`). If an encoder has a stand-in (a faster encoder, used when the other is late), they are

@@ -40,7 +40,7 @@ def sanitised(text: str) -> str:
 
 
 def without_roles(text: str) -> str:
-    """Replace the colon after each role name that seems to begin a message by a comma."""
+    """Replace the colon after each role name that seems to begin a message with a comma."""
     return _ROLE.sub(_without_colon, text)
 
 

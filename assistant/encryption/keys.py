@@ -46,7 +46,7 @@ class MasterKey:
     @property
     def id(self) -> str:
         """An identifier that does not reveal the key. It is stored in the key file and in the
-        memories' table."""
+        memory table."""
         return self.derive("id", 8).hex()
 
     def derive(self, purpose: str, size: int = BYTES) -> bytes:

@@ -83,7 +83,7 @@ def connect(address: Address) -> socket.socket | None:
         connection.settimeout(PATIENCE_S)
         place = address.path if address.path is not None else ("127.0.0.1", address.port)
         connection.connect(place)
-        connection.settimeout(None)  # a rebuild takes long; the wait ends if the assistant dies
+        connection.settimeout(None)  # a rebuild is slow; the wait ends if the assistant dies
     except OSError:
         connection.close()
         return None

@@ -107,7 +107,8 @@ Token = str | Fraction | Unit
 
 
 def tokens(text: str) -> list[Token]:
-    """Split an expression into numbers, units and signs. Other words stay as they are."""
+    """Split an expression into numbers, units and signs. Other words are kept, except "the",
+    "degree" and "degrees", which are dropped."""
     words, found, at = text.split(), list[Token](), 0
     while at < len(words):
         if _NUMBER.fullmatch(words[at]):

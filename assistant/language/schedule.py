@@ -1,5 +1,4 @@
-"""Reads when something is due, as people say it: "tomorrow at nine", "in twenty minutes", "6:30
-every weekday".
+"""Parses spoken due times such as "tomorrow at nine", "in twenty minutes" or "6:30 every weekday".
 
 English only. The result is None if the words can't be read completely or have two likely meanings;
 the user is then asked. A time such as "seven" or a day such as "Friday" means the next one to come.
@@ -69,7 +68,7 @@ _WEEKS_TODAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When something is due: either `after` a duration from now, or at the naive `local` time.
+    """When something is due: either a duration from now (`after`), or a naive local time (`local`).
 
     For a repetition, `local` is the first time. `timed`: whether a time of day was said; if not, a
     usual one is assumed.
@@ -110,8 +109,8 @@ class _Clock:
         return [early + HALF_DAY * (early.hour < (4 if self.alarm else 7))]
 
     def _in_part(self, at: time) -> time | None:
-        """Return `at` as a time in the part of the day that was said; None if no such time is in
-        it."""
+        """Return `at`, shifted by twelve hours if necessary, so that it is in the part of the day
+        that was said. Return None if that is impossible."""
         if not self.part:
             return at
         first, last = {
@@ -126,8 +125,8 @@ class _Clock:
 
 
 def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | None:
-    """Read when something is due. The result is in the future. Return None if the words say
-    anything else, or if their meaning is unclear.
+    """Parse the words that say when something is due. The result is in the future. Return None if
+    the words say anything else, or if their meaning is unclear.
 
     Args:
         now: local time.

@@ -110,7 +110,7 @@ def synonym_stems(*groups: str) -> dict[str, str]:
 
 
 class _Letters(dict[int, str]):
-    """A translation table that replaces everything except words by spaces.
+    """A translation table that replaces everything except words with spaces.
 
     Each character is looked up on first use and then cached. Combining marks belong to words,
     because many scripts write vowels with them. In scripts without spaces between words, each

@@ -35,7 +35,7 @@ _SIGNS = (
     (r"(?<=\d)(?=[a-z])(?!(?:st|nd|rd|th)s?\b)", " "),
     (r",", " , "),
 )
-"""Replacements of signs by words, in this order. A fraction is written with "_" until the end."""
+"""Replaces signs with words, in this order. A fraction is written with "_" until the end."""
 _FRACTIONS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _SCALES = {"billion": 10**9, "trillion": 10**12}
 _NUMBER = r"\d+(?:\.\d+)?(?:_\d+)?"

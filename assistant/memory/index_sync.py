@@ -129,7 +129,7 @@ class IndexSync:
     def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Load the encoder and read the store. Reports errors of either instead of raising them.
+        """Load the encoder and read the store. Reports errors from either instead of raising them.
 
         Args:
             first: called with the table before anything is read. May raise StoreError.

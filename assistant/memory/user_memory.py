@@ -1,4 +1,4 @@
-"""The interface of long-term memory for the rest of the program.
+"""The rest of the program's interface to long-term memory.
 
     recall(query)        once per turn: return relevant memories within a deadline
     remember(exchange)   once per exchange: make the exchange searchable by its words
@@ -116,8 +116,12 @@ class UserMemory:
         """Read the memories from the table, and add the exchanges that only the transcript has.
         Until then, recall finds nothing.
 
-        Errors of the store or the encoder are not raised; new memories then stay in RAM for now.
-        `first` is called with the table before anything is read. It may raise StoreError.
+        Errors from the store or the encoder are reported, not raised. If the store can't be read,
+        new memories are kept in RAM until it can. If the encoder can't be loaded, recall goes on
+        finding nothing.
+
+        Args:
+            first: called with the table before anything is read. May raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._index_sync.load, transcript, first)
@@ -130,8 +134,8 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Return the memories relevant to `query`. If the query's vector is late, search by words
-        and, if there is one, by the vector of the words heard shortly before.
+        """Return the memories relevant to `query`. If the query's vector is late, search by words,
+        and also by the vector of the words heard shortly before, if that vector exists.
 
         Args:
             exclude: ids of exchanges that are already in the prompt.

@@ -115,8 +115,8 @@ class Abilities:
         return await self._use_tool(command, sure=True) or self._refuse()
 
     async def ask(self, command: Command) -> Reply | None:
-        """Ask whether the user wants to hear the answer. An utterance that may not be a request at
-        all is not refused: if no tool of another program fits, the language model answers it."""
+        """Ask whether the user wants to hear the answer. An utterance that might not be a request
+        is never refused: if no tool of another program fits, the language model answers it."""
         match command.kind:
             case CommandKind.ABILITIES:
                 return Reply(WANT_ABILITIES, if_yes=self._describe)

@@ -24,7 +24,7 @@ LONGEST_RESULT = 20_000
 LONGEST_PATTERN = 200
 MOST_VARYING = 2
 """Maximum number of repetitions and groups in a pattern. Each one multiplies the ways in which a
-text can match, so with more of them, matching could take long."""
+text can match, so with more of them, matching could take too long."""
 
 _NAME = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

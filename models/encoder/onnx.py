@@ -23,8 +23,8 @@ token."""
 DEFAULT_LENGTH = 256
 """Maximum number of tokens per text if the model doesn't specify one."""
 CHARACTERS_PER_TOKEN = 32
-"""Number of characters that are kept per token of the maximum length. The rest of a text is cut off
-before tokenizing, because tokenizing a megabyte takes a second."""
+"""Before tokenizing, a text is cut to this many characters times the maximum number of tokens,
+because tokenizing a megabyte takes a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
@@ -199,7 +199,8 @@ def open_prepared(
 
 
 def without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which the tokenizer rejects, by "?". The length stays the same."""
+    """Replace lone surrogates with "?", because the tokenizer rejects them. The length stays the
+    same."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -64,7 +64,7 @@ class MlxModel:
     """A `LanguageModel` that mlx-lm runs in a thread.
 
     MLX has a single work queue per device, so one thread serves both lanes. After every token and
-    every piece of a prompt, background work lets requests of the conversation go first.
+    every piece of a prompt, background work lets requests from the conversation go first.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class MlxModel:
             ) from error
 
     def _next(self) -> _Job | None:
-        """Wait for a request and return it. Requests of the conversation come first.
+        """Wait for a request and return it. Requests from the conversation come first.
 
         Returns None once the model is being closed.
         """
@@ -228,8 +228,8 @@ class MlxModel:
 
     def _run(self, engine: "MlxEngine", job: _Job) -> None:
         def goes_on() -> bool:
-            """Run waiting requests of the conversation; return whether this request should
-            continue."""
+            """Run any waiting requests from the conversation, then return whether this request
+            should continue."""
             if job.request.lane is Lane.BACKGROUND:
                 while (urgent := self._urgent()) is not None:
                     self._run(engine, urgent)

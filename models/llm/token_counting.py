@@ -33,7 +33,7 @@ _GPT2 = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # OpenAI GPT-2
 )
 _SMOLLM = (
-    # First splits off single digits, then splits the text between them as GPT-2 does. White space
+    # First splits off single digits, then splits the text between them as GPT-2 does. Whitespace
     # before a digit ends such a text, so it is not split.
     r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 )

@@ -6,9 +6,10 @@ greedy and, for short turns, without timestamps. Two measures make that safe:
 
 - The *features* are padded with zeros, never cut to the length of the audio. A decoder that doesn't
   see the silence after the words repeats them endlessly.
-- A result that seems to run on, or is unsure, is decoded again with a beam. This costs little,
-  because the audio is already encoded. If the result still runs on or is a guess, the audio is
-  decoded with faster-whisper's defaults: 30 s window, beam, rising temperature.
+- If a result seems to run on, or is uncertain, the audio is decoded again with a beam. This costs
+  little, because the audio is already encoded. If the result still runs on or is a guess, the audio
+  is decoded by faster-whisper itself, with its 30 s window and its beam, at a temperature of 0 and,
+  if that fails, of 0.4.
 """
 
 import logging
@@ -47,7 +48,8 @@ SILENCE_LIMIT = 0.6
 own limit."""
 UNSURE_LIMIT = -0.5
 """Mean log probability below which audio is decoded again with a beam, which takes 30–60 ms. This
-applies to a third of the recordings, and lowers the word error rate of tiny.en by one point."""
+applies to a third of our test recordings, and lowers the word error rate of tiny.en by one
+point."""
 SECOND_TRY_BEAM = 5
 LONG_S = 8.0
 """Seconds above which audio is decoded with timestamps. Without timestamps, the decoder may stop at
@@ -57,8 +59,8 @@ LEAST_REST_S = 1.5
 silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
-"""Seconds of an utterance that may have no tokens. Every further second of speech has at least one
-token. If the text has fewer tokens, the decoder has stopped at a pause."""
+"""Number of seconds of an utterance for which no tokens are required. For every further second, at
+least one is. If the text has fewer tokens, the decoder has stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
@@ -148,8 +150,9 @@ def _open(folder: Path, threads: int) -> "WhisperModel":
 class _Length:
     """How many tokens the transcript of a segment of audio can have.
 
-    No correct transcript of the recordings has more than 6.1 tokens per second in English, not even
-    with spelled letters. Other languages are split into more and smaller tokens.
+    In English, no correct transcript of our test recordings has more than 6.1 tokens per second,
+    not even where words are spelled out letter by letter. Other languages are split into more and
+    smaller tokens.
 
     Attributes:
         least: minimum number; a transcript with fewer tokens ended early.
@@ -243,7 +246,8 @@ class _Engine:
     def _in_parts(self, audio: Samples, encoded: "StorageView", language: str) -> _Decoded:
         """Decode the audio in parts.
 
-        Each part begins after the last word of the previous one, until the audio ends.
+        Each part begins after the last word of the previous one. This ends when the rest is too
+        short, or is probably silence.
         """
         parts: list[_Decoded] = []
         while True:
@@ -299,7 +303,8 @@ class _Engine:
         )[0]
         tokens = result.sequences_ids[0]
         text = self._tokenizer.decode(tokens).strip()
-        # The score is the mean over the text's tokens. Whisper's thresholds include the end token.
+        # The score is the mean over the text's tokens. Whisper's thresholds are meant for the mean
+        # over these tokens and the end token.
         mean = result.scores[0] * len(tokens) / (len(tokens) + 1)
         marks = [token for token in tokens if token >= self._tokenizer.timestamp_begin]
         ended = bool(marks) and tokens[-1] == marks[-1] and len(marks) > 1

@@ -30,8 +30,8 @@ CONTEXT_FRAMES = 13
 ones."""
 PIECES = (20, 40, 80, 160)
 """Number of frames per piece; a frame is 12 ms long. The last number applies to all further pieces.
-The first piece is short, because somebody is waiting for it. Each piece is decoded well within the
-time that the previous one plays."""
+The first piece is short, because somebody is waiting for it. Decoding a piece
+takes much less time than playing the previous one."""
 
 
 @dataclass(frozen=True, slots=True)

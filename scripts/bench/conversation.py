@@ -81,8 +81,8 @@ def converse(
     """The turns, and the use of memory, in MB, after turn 10 and after the last turn.
 
     Args:
-        folder: contains the assistant's home, `home`. If it doesn't exist, the assistant begins
-            without memories.
+        folder: the folder whose subfolder `home` is the assistant's home. If there is no such
+            subfolder, the assistant begins without memories.
         pause_s: seconds to wait after each answer.
 
     Raises:
@@ -110,8 +110,8 @@ def converse(
 
 
 def shown_in(record: Path) -> dict[int, tuple[int, int]]:
-    """The numbers of tokens of the memories and of the date in each prompt of a recorded
-    conversation, by the turn's number."""
+    """How many tokens the memories and the date take up in each prompt of a recorded conversation,
+    by turn number."""
     found: dict[int, tuple[int, int]] = {}
     for row in read_rows(record):
         event = row.get("event", {})

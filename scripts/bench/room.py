@@ -10,7 +10,7 @@ from models.interfaces import STT_SAMPLE_RATE
 ROOM_DBFS = -65.0
 """Level of a quiet room, recorded by a laptop's microphone."""
 SETTLE_S = 3.0
-"""Seconds to wait after the assistant is ready, so that the rest of its start is not measured."""
+"""Seconds to wait after the assistant is ready, so that the rest of the startup is not measured."""
 
 
 def quiet_room(path: Path, seconds: float) -> Path:

@@ -36,9 +36,10 @@ def interval(
 ) -> tuple[float, float] | None:
     """The 95 % bootstrap percentile interval of `statistic(items)`.
 
-    Items are drawn whole. Put the measurements of two systems on one recording into one item:
-    otherwise, a recording that is slow for both would widen the interval of their ratio. Returns
-    None if there are fewer than two items, or if `statistic` has no value for any resample.
+    Items are drawn whole. If two systems were measured on the same recordings, let each item hold
+    both measurements of one recording; otherwise, a recording that is slow for both would widen the
+    interval of their ratio. Returns None if there are fewer than two items, or if `statistic` has
+    no value for any resample.
     """
     if len(items) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Types whole conversations, and measures how well the answers use an earlier one."""
+"""Types whole conversations, and measures how well answers use what was said in an earlier one."""
 
 import random
 import re
@@ -21,7 +21,7 @@ SETTINGS = {
     "context.resume_within_h": "0",
     "llm.temperature": "0",
     "llm.max_answer_tokens": "80",
-    "llm.timeout_s": "300",  # a time-out's apology would count as a wrong answer
+    "llm.timeout_s": "300",  # an apology after a timeout would count as a wrong answer
 }
 TELLING = {"context.max_turns": "4", "llm.max_answer_tokens": "24"}
 """Settings for the first session: short answers and prompts, since its answers don't matter."""
@@ -185,8 +185,8 @@ def share(rows: Rows, way: str) -> float:
 
 
 def figures(rows: Rows) -> dict[str, Any]:
-    """The share of right answers for each way of asking, and the share with the memory divided by
-    the share with the fact in the question."""
+    """The share of right answers for each way of asking, overall and by kind of fact. Also `on`
+    minus `off` (without memory), and `on` divided by `told` (with the fact in the question)."""
     ways = [way for way in WAYS if way in rows[0]]
 
     def of(way: str) -> Callable[[Rows], float | None]:

@@ -86,7 +86,9 @@ async def test_the_microphone_in_use_shows_the_assistants_own_level(home: Home) 
         await pilot.press("j", "m")
         await pilot.pause()
         assert sound.listened == []
-        assert app.told == ["The assistant uses this one; its level is always shown."]
+        assert app.told == [
+            "The assistant is already using this microphone, so its level is always shown."
+        ]
 
 
 async def test_another_microphone_is_open_only_while_its_level_is_shown(home: Home) -> None:

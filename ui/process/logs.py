@@ -31,7 +31,7 @@ QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
 """Matches quoted or bracketed text. Greedy, so that a quotation with quotation marks inside is
 removed as a whole."""
 QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
-"""Exceptions whose message consists mostly of the rejected value, e.g. validation errors of
+"""Exceptions whose message consists mostly of the rejected value, e.g. validation errors from
 pydantic, missing keys and a model server's error about a prompt."""
 
 

@@ -66,7 +66,7 @@ class ReplayScreen(AssistantScreen):
         Binding("right", "next_event", "Next event", id="replay.event"),
         Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster"),
         Binding("minus", "speed(-1)", "Slower", id="replay.slower"),
-        Binding("E", "to_the_end", "To the end", id="replay.end", show=False),
+        Binding("E", "to_the_end", "Go to the end", id="replay.end", show=False),
     ]
 
     def __init__(

@@ -30,7 +30,7 @@ class SafeApp(App[int]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "suspend_process", "To the background", id="suspend", show=False)
+        Binding("ctrl+z", "suspend_process", "Move to the background", id="suspend", show=False)
     ]
     crash: BaseException | None = None
     """The unexpected error that ended the app, if any."""

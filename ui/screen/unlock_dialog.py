@@ -116,7 +116,8 @@ class RecoveryStep(SetupStep[bool]):
     def body(self) -> ComposeResult:
         yield Static(
             "Your data is encrypted. If the key is ever lost, only this recovery key "
-            "can unlock your data. Write it down: it is not shown again.",
+            "can unlock your data. Write it down now. If you choose Later, it is printed once "
+            "more when the screen closes, and never again after that.",
             markup=False,
         )
         yield Static(f"    {self._recovery[:34]}\n    {self._recovery[35:]}", markup=False)

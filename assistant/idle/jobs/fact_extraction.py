@@ -61,8 +61,8 @@ TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Facts that may be remembered, and the number of statements dropped because the user's words
-    don't support them."""
+    """Facts that may be remembered, and the number of statements dropped because they contain an
+    unclear date, or are not supported by the user's words."""
 
     kept: tuple[Fact, ...] = ()
     unsupported: int = 0

@@ -27,7 +27,7 @@ AGAIN = timedelta(hours=1)
 AT_ONCE = 200
 """Number of exchanges checked per call. A call takes five milliseconds."""
 TOLERANCE = 0.01
-"""Minimum change of importance. Smaller differences are rounding errors of the store."""
+"""Minimum change in importance. Smaller differences are due to rounding in the store."""
 
 
 class ImportanceJob:

@@ -7,7 +7,7 @@ A high cosine means that two texts are about the same subject. But encoders hard
 fillers. A missed duplicate costs a line in a prompt; a wrong merge would lose a memory.
 
 Models small enough to run locally answer "changed" about almost any pair. So a model may only
-choose between the verdicts that the words allow. Names, numbers and denials must agree. Memories
+choose between the verdicts that the words allow. Names, numbers and negations must agree. Memories
 that the user wrote, edited, pinned or split are never changed on a model's proposal.
 """
 
@@ -138,7 +138,7 @@ def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
     The newer memory must not add a content word. Both must contain the same names, numbers and
     personal words ("I", "my") in the same order, and the same other words that change the meaning,
-    such as denials, in any order.
+    such as negations, in any order.
     """
     if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
         return False  # merges of derived memories can't be undone

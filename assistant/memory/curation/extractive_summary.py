@@ -48,7 +48,8 @@ _FAVOUR = re.compile(
     r"did you|did i|do i|what did|what have|what do)\b",
     re.IGNORECASE,
 )
-"""Matches requests and questions about the conversation itself, which are not topics."""
+"""Matches the beginnings of requests, and of questions that don't belong in a summary, e.g. about
+the conversation itself, the time or the weather."""
 _BEGINS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|its|their)\b", re.IGNORECASE
 )
@@ -68,8 +69,9 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True)
 class SummarySentences:
-    """The extracted sentences in order (`kept`), and the number dropped because the user's words
-    don't support them (`unsupported`).
+    """The extracted sentences in order (`kept`), and the number of statements dropped because they
+    begin with a pronoun, contain an unclear date, or are not supported by the user's words
+    (`unsupported`).
     """
 
     kept: tuple[SummarySentence, ...] = ()
@@ -127,8 +129,8 @@ def written(chosen_points: Sequence[SummarySentence]) -> str:
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
     """Whether each clause of `sentence` says the same thing as one of the sentences in `by`.
 
-    A clause must not add content words or change their order, and must contain the same denials. A
-    clause that combines two sentences is rejected, because it may say something that nobody said.
+    A clause must not add content words or change their order, and must contain the same negations.
+    A clause that combines two sentences is rejected, because it may say something that nobody said.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(

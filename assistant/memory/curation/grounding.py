@@ -2,7 +2,7 @@
 
 A fact is supported if three conditions hold: its quote is part of a statement by the user; each of
 its content words is in the quote, or belongs to a date that follows from the quote; and fact and
-quote contain the same denials. Other facts are dropped, because missing a fact costs less than
+quote contain the same negations. Other facts are dropped, because missing a fact costs less than
 inventing one.
 
 A description of an exchange is only searched, never shown, so it may use other words. But small

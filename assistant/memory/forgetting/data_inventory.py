@@ -26,7 +26,7 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     MEMORIES: ("memories/memories.lance/*", "memories/.lock", "memories/.writer"),
     ASIDE: ("memories.damaged*", "transcript.sqlite3.damaged*"),
     "settings": ("settings.toml", "settings.new"),
-    "conversion": ("converting/*", "converted/*"),  # a copy, while a home is encrypted or decrypted
+    "conversion": ("converting/*", "converted/*"),  # copies made while encrypting or decrypting
     "recordings": ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
     # Files without user text.
     "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten

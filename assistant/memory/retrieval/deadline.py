@@ -29,7 +29,7 @@ USUAL = 3 * LAST // 4 - 1
 order. Longer ones are ignored, because those searches had to wait for the processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
 """Initial and largest number of searches that skip a slow step before the step is tried again. The
-number doubles each time the step turns out to be still slow."""
+number doubles each time the step turns out to still be slow."""
 LEAST_S = 0.0005
 """Seconds of a deadline reserved for the work after a search."""
 MORE = 1.25
@@ -41,7 +41,7 @@ question."""
 class SearchDeadline:
     """The deadline of one search. If the search gets too slow, e.g. because another program uses
     the processor, its remaining steps are skipped. Timing of the first step starts when this object
-    is created.
+    is created, and starts again when `acquire` returns.
 
     Args:
         due: when the search must end, in seconds on `clock`.
@@ -118,7 +118,7 @@ class SearchDeadline:
 
 
 class SearchTimings:
-    """Predicts how long a search takes from the durations of the last searches.
+    """Predicts the duration of the next search from those of the latest searches.
 
     Args:
         first: assumed seconds of a search before any has been measured.

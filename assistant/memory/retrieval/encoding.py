@@ -1,10 +1,10 @@
 """Encodes questions and memories as vectors, and caches the vectors.
 
-A query is encoded on a separate thread, so that recall can continue without the vector at its
-deadline. A vector that comes too late is still cached, in case the question is asked again. On a
-busy machine, waking a thread takes longer than encoding. So if the last encodings were fast, the
-query is encoded on the caller's thread. Documents are always encoded on the caller's thread, so
-that no query has to wait for them.
+A query is encoded on a separate thread, so that recall can go on without the vector when its
+deadline is reached. A vector that comes too late is still cached, in case the question is asked
+again. On a busy machine, waking a thread takes longer than encoding. So if the last encodings were
+fast, the query is encoded on the caller's thread. Documents are always encoded on the caller's
+thread, so that no query has to wait for them.
 
 While the user is still speaking, the words heard so far are *drafts*: they may still change.
 Vectors of drafts are cached separately, and dropped when the turn ends. Another thread encodes
@@ -370,8 +370,8 @@ def document_key(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text with NUL characters as spaces, and with characters that UTF-8 can't encode as
-    question marks."""
+    """Replace NUL characters with spaces, and characters that can't be encoded in UTF-8 with
+    question marks; then strip the text."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
 
 

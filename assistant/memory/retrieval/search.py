@@ -1,5 +1,6 @@
-"""Searches a user's index for a question. Candidates are found by words, by meaning, and by the
-time or person that the question names; then all are ranked together."""
+"""Searches a user's index for memories that help to answer a question. Candidates are found by
+words, by meaning, and by the time or person that the question names; then all are ranked
+together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,9 +37,9 @@ from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVect
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 CANDIDATES = 80
-"""Number of candidates found by words, and again by meaning. For each of them, the rows just before
-and after it in its conversation are added. With 200, the best twelve results are no better, and
-ranking takes twice as long."""
+"""Number of candidates found by words; the same number is found by meaning. For each of them, the
+rows just before and after it in its conversation are added. With 200, the best twelve results are
+no better, and ranking takes twice as long."""
 CONSTRAINED = 200
 """Maximum number of candidates found by the time or person that the question names, even if they
 share no words with it. If more match, those nearest in meaning are taken."""
@@ -46,8 +47,8 @@ COMPARED = 2_000
 """Maximum number of rows with the named time or person, newest first, from which `CONSTRAINED` are
 chosen."""
 READ = 1_000
-"""Number of a memory's first characters that are searched for the question's words, to show why it
-was found."""
+"""Number of characters at the beginning of a memory that are searched for the question's words, to
+show why the memory was found."""
 NEWEST = 100
 """Number of the newest memories that are searched for the user's newest statements."""
 REPEATING = 6
@@ -115,7 +116,7 @@ class _Search:
         self.parts, self.question, self.now, self.exclude = parts, question, now, exclude
         self.k = k
         self.count = max(CANDIDATES, k + REPEATING)
-        """Number of candidates to find by words, and again by meaning."""
+        """Number of candidates to find by words; the same number is found by meaning."""
         self.own, self.context = parts.lexical.score(question.words)
         self.when = self._time()
         self.linked = self._naming()
@@ -132,8 +133,9 @@ class _Search:
         return when
 
     def _naming(self) -> Values | None:
-        """Return for each row whether it names a person whom the question mentions by relation: 1
-        or 0, and less than 1 if several persons are known by that relation. None if none is."""
+        """Return one value per row: 1 / n if it names a person whom the question mentions by
+        relation ("my sister"), else 0; n is the number of people who may be meant. Return None if
+        there are none, or if such links have no weight."""
         columns, lexical = self.parts.columns, self.parts.lexical
         if not self.parts.ranking.linked:
             return None
@@ -219,8 +221,8 @@ class _Search:
         return rows[np.argpartition(-cosines, CONSTRAINED)[:CONSTRAINED]]
 
     def _in_scope(self, rows: Rows) -> tuple[Rows, Features]:
-        """Return the rows that may answer the question, and their features. If the question asks
-        only for a time, rows of other times are dropped."""
+        """Return the rows that may answer the question, and their features. If a time is all that
+        the question specifies, rows from other times are dropped."""
         columns = self.parts.columns
         rows, recap = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
         if not recap and self.when is not None and self.when.alone:
@@ -272,8 +274,9 @@ def to_be_ranked(
 
 
 def corrections_of(columns: RowMetadata, exchanges: Collection[str], now: datetime) -> set[int]:
-    """Return the rows that supersede rows based on these exchanges, directly or through others, and
-    are neither superseded nor based on the exchanges themselves. Usually there are none."""
+    """Return the rows that supersede, directly or through other rows, those based on these
+    exchanges. Rows that are superseded themselves, or based on these exchanges, are left out. The
+    result is usually empty."""
     rows = columns.based_on(exchanges, ()) if columns.superseded_by else set()
     newer = columns.with_versions({row for row in rows if row in columns.superseded_by}) - rows
     last = np.array(sorted(newer.difference(columns.superseded_by)), np.int64)

@@ -1,4 +1,4 @@
-"""Builds queries of the memories' table."""
+"""Builds queries on the memory table."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING

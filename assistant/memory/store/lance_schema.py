@@ -1,4 +1,4 @@
-"""The columns of the memories' table, and the conversion between memories and Arrow rows.
+"""The columns of the memory table, and the conversion between memories and Arrow rows.
 
 The columns are the fields of `Memory`, `schema_version` (of the program that wrote the row) and one
 nullable vector column per encoder. PyArrow is imported when it is first needed, because the import

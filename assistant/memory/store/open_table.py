@@ -1,4 +1,4 @@
-"""Opens the memories' table. A missing table is created, an older one is migrated, and a newer or
+"""Opens the memory table. A missing table is created, an older one is migrated, and a newer or
 damaged one is refused."""
 
 import sys

@@ -9,8 +9,8 @@ the tombstones first. It never writes an exchange or memory with a tombstone aga
 killed half-way, the next writer finishes it.
 
 A folder that only one machine uses has this table too, since one mechanism is simpler than two. The
-table slows the start by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
-10,000. Tombstones are not stored in the metadata of the memories' table, because this metadata is
+table slows startup by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
+10,000. Tombstones are not stored in the metadata of the memory table, because this metadata is
 rewritten with every change. They contain nothing secret, so they are not encrypted. They are never
 deleted. Each purge drops the table's old versions, which also contain only ids.
 """

@@ -200,7 +200,7 @@ class WriteQueue:
                 self._recovered()
 
     def failed(self, error: StoreError) -> None:
-        """Report an error of the store, and try to open the store again later."""
+        """Report an error from the store, and try to open the store again later."""
         self._error = error
         self.tell(error)
         if isinstance(error, StoreDamaged):

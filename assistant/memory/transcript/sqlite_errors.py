@@ -1,4 +1,4 @@
-"""Converts errors of the disk and of SQLite to errors with a message for the user."""
+"""Converts errors from the disk and from SQLite to errors with a message for the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -225,8 +225,8 @@ class TaskActivity:
         return Reply("All right, we'll leave it." if done else spoken_replies.NOTHING_TO_UNDO)
 
     async def _shall_take_back(self, opening: Opening, *, resumed: bool) -> str:
-        """Return the question whether to undo opening or resuming a task; empty if that is no
-        longer possible."""
+        """Return a question that asks whether to undo opening or resuming a task; empty if that is
+        no longer possible."""
         await self._refresh()
         task = self._open
         if task is None or (task.lines and not resumed):

@@ -36,7 +36,7 @@ _NAMES_DAY = re.compile(
 class Wording(NamedTuple):
     """Sentences about alarms, or about reminders: that there are none (`none`), none at the named
     time (`none_then`), or none as described (`no_such`); that one no longer exists (`gone`); and
-    the question whether to list them (`shall_list`)."""
+    a question that asks whether to list them (`shall_list`)."""
 
     none: str
     none_then: str
@@ -73,7 +73,8 @@ class Planned(ABC):
 
     @abstractmethod
     def shall_set(self, command: Command) -> str:
-        """Return the question whether to set one; empty if there is nothing sensible to ask."""
+        """Return a question that asks whether to set one; empty if there is nothing sensible to
+        ask."""
 
     @abstractmethod
     def name(self, content: Content, at: str) -> str:
@@ -157,7 +158,7 @@ class Planned(ABC):
         return replace(await self._remove([key]), undo=None)
 
     async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
-        """Return the question whether to undo setting one; empty if it is gone."""
+        """Return a question that asks whether to undo setting one; empty if it is gone."""
         set_now = await self.entries.running(self.kind)
         there = [each for each in set_now if each.id == key]
         return last_done(did(there[0].content), UNDO_IT) if there else ""

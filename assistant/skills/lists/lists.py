@@ -214,7 +214,8 @@ class Lists:
         return Reply("All right, I've dropped that list." if created and not new else ITEMS_GONE)
 
     async def _shall_undo(self, keys: Sequence[str], key: str) -> str:
-        """Return the question whether to undo adding; empty if nothing that was added is left."""
+        """Return a question that asks whether to undo adding; empty if nothing that was added is
+        left."""
         whole = await asyncio.to_thread(self._lists.get, key)
         left = [each.text for each in whole.items if each.id in keys] if whole is not None else []
         if whole is None or not left:

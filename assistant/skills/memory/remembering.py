@@ -159,7 +159,7 @@ class Remembering:
 async def shall_undo(
     statements: UserStatements, stored: StoredStatement, did: str, *, english: bool
 ) -> str:
-    """Return the question whether to undo what was stored; empty if nothing of it is left.
+    """Return a question that asks whether to undo what was stored; empty if nothing of it is left.
 
     Args:
         did: what the assistant did with the statement: "remember", "note".

@@ -149,7 +149,7 @@ def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
 
 
 def _slice(value: str, text: str) -> str | None:
-    """Return the part of `text` that equals `value`, ignoring case and white space."""
+    """Return the part of `text` that equals `value`, ignoring case and whitespace."""
     words = value.strip(_EDGES).split()
     pattern = r"\s+".join(re.escape(word) for word in words)
     found = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)

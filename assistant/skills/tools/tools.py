@@ -33,13 +33,15 @@ logger = logging.getLogger(__name__)
 
 LEAST_TALK = 0.34
 """Minimum similarity of a tool to an utterance that is not a command. At or above it, the language
-model is asked about the tool. With the 26 tools of 4 servers, 73 % of 26 such requests for tools
-reached it, and so did 10 of 1,631 other utterances, which had to wait for the model's "none"."""
+model is asked about the tool. In a test with 26 tools on 4 servers, 73 % of 26 utterances that
+asked for a tool reached it. So did 10 of 1,631 that didn't; they had to wait until the model had
+answered "none"."""
 LEAST_ACT = 0.25
 """The same for an utterance that certainly or probably asks for something to be done."""
 LEAST_BARE = 0.42
-"""The same for a tool that needs no argument, if the utterance may not be a request. In that case,
-only the similarity shows that the tool is meant. One in 1,600 other utterances is that similar."""
+"""The same for a tool that needs no argument, if the utterance might not be a request. In that
+case, only the similarity shows that the tool is meant. One in 1,600 other utterances is that
+similar."""
 MOST = 3
 """Number of tools from which the language model chooses."""
 FIND_S = 0.1
@@ -60,8 +62,8 @@ class Tools:
         index: finds tools by meaning; it is rebuilt elsewhere whenever the tools change.
         encode: encodes texts as the index does. Blocks. May raise ModelError.
         llm: chooses the tool, and puts its answer into a sentence.
-        off_record: returns whether the session is off the record. Then no tool is used, because
-            what is passed to another program may be stored there.
+        off_record: returns whether the session is off the record. While it is, no tool is used,
+            because whatever is passed to another program may be stored there.
         remark: makes a remark once a slow tool has answered.
     """
 
@@ -158,8 +160,8 @@ class Tools:
         return await self._go_on(tool, {**arguments, lacking.name: value}, said)
 
     async def _call(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
-        """Use a tool. If it takes long, return a reply that says so, and make a remark later. If
-        the wait is cancelled, a remark still tells whether a change was made."""
+        """Use a tool. If that takes too long, return a reply that says so, and make a remark later.
+        If the wait is cancelled, a remark still tells whether a change was made."""
         if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD, lasts=True)
         call = asyncio.create_task(self._used(tool, arguments, said))
@@ -217,8 +219,8 @@ def asking(parameter: Parameter) -> str:
 
 
 def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
-    """Return the question whether to use a tool that may change something. It names all arguments
-    that are passed on, except those fixed by the settings.
+    """Return a question that asks whether to use a tool that may change something. It names all
+    arguments that are passed on, except those fixed by the settings.
 
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
     'Shall I run create branch on the git server, with the branch name holidays?'

@@ -294,7 +294,7 @@ class SoundDevices:
 
     A stream's callbacks stop when a device is unplugged, the default device changes or the computer
     sleeps. If that happens, all streams are closed, and PortAudio is restarted, because it looks
-    for devices only at its start. Opening the streams is retried until it succeeds.
+    for devices only when it starts. Opening the streams is retried until it succeeds.
 
     Args:
         on_state: called on the event loop when sound is lost and when it works again.

@@ -224,7 +224,7 @@ def start_stream(opened: Opened, kind: DeviceKind) -> None:
 
 
 def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
-    """Convert an error of PortAudio to an error with a message for the user."""
+    """Convert an error from PortAudio to an error with a message for the user."""
     code = _code(error)
     if code == UNAVAILABLE:
         return DeviceBusy(

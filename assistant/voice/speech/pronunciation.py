@@ -4,8 +4,9 @@ Language models write markdown, links, units and emoji, even when instructed not
 not read these out as symbols. Here, a word is the text between two spaces. The module `clauses`
 combines words into clauses.
 
-In English, symbols are replaced by words, e.g. "%" by "percent". In other languages, only
-characters that nobody would read aloud are dropped, and the voice's own rules apply to the others.
+In English, symbols are replaced by words, e.g. "%" by "percent". In other languages, web and
+e-mail addresses and LaTeX formulas are still read in English, characters that nobody would read
+aloud are dropped, and the remaining symbols are left to the voice.
 """
 
 import re
@@ -223,7 +224,7 @@ def _plural(small: str) -> str:
 
 
 def _cleaned(piece: str) -> str:
-    """Remove emoji, brackets, quotes and markdown. Replace em dashes by commas."""
+    """Remove emoji, brackets, quotes and markdown. Replace em dashes with commas."""
     kept = "".join(c for c in piece if not _is_unspoken(c))
     kept = re.sub(r"[—―]+", ", ", kept).strip()
     return kept.strip("*_~")

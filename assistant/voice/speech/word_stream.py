@@ -1,8 +1,9 @@
 """Splits a streamed answer into written words, each with its position in the answer.
 
-A word is the text between two white spaces. It is passed on when the second white space arrives.
-Thoughts (`<think>…</think>`), fenced code and markdown at the start of a line span several words,
-so they are handled here. The module `pronunciation` handles everything inside a word.
+A word is usually a run of text without whitespace. It is passed on when the whitespace after it
+arrives. Thoughts (`<think>…</think>`) and fenced code span several words, and marks such as "##"
+are markdown only at the start of a line, so they are handled here. The module `pronunciation`
+handles everything inside a word.
 """
 
 import re
@@ -57,7 +58,7 @@ class WordStream:
         return self._read()
 
     def finish(self) -> Iterator[WrittenWord | Break]:
-        """End the answer; yield its last word, which no white space follows."""
+        """End the answer; yield its last word, even though no whitespace follows it."""
         self._ended = True
         return self._read()
 
@@ -198,7 +199,7 @@ class WordStream:
 
     @staticmethod
     def _cell(word: str) -> str:
-        """Replace the bars in a word of a table by marks that make the voice pause."""
+        """Replace the bars in a word of a table with marks that make the voice pause."""
         if not word.strip("|:-"):
             return "—" if "|" in word else ""
         return word.strip("|").replace("|", ", ")

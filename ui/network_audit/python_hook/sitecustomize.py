@@ -1,8 +1,8 @@
 """Log every attempt of Python code to connect to another machine or to look up a host name.
 
-Python imports this module at its start if the module's folder is on the path. Each attempt adds one
-JSON line, with the calling library, to the file named by `NETWORK_AUDIT_LOG`. This module imports
-nothing from the project, because every Python process of the watched program runs it.
+Python imports this module when it starts, if the module's folder is on the path. Each attempt adds
+one JSON line, with the calling library, to the file named by `NETWORK_AUDIT_LOG`. This module
+imports nothing from the project, because every Python process of the watched program runs it.
 """
 
 import json

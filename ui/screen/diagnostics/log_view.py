@@ -43,7 +43,7 @@ class LogView(ScrollView, can_focus=True):
         Binding("pageup", "page_up", show=False, id="list.page_up"),
         Binding("pagedown", "page_down", show=False, id="list.page_down"),
         Binding("g,home", "scroll_home", show=False, id="list.top"),
-        Binding("G,end", "end", "To the end", id="list.bottom"),
+        Binding("G,end", "end", "Go to the end", id="list.bottom"),
     ]
     DEFAULT_CSS = """
     LogView { height: 1fr; padding: 0 1; overflow-x: hidden; scrollbar-gutter: stable; }

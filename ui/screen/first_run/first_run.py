@@ -1,7 +1,7 @@
 """Guide the user through the steps before the first conversation.
 
 The steps are a microphone test and the download of missing models. Every step can be skipped. If
-the home is already in use, the download is the only step.
+the home has been used before, the download is the only step.
 """
 
 import asyncio
@@ -70,8 +70,8 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """Whether the steps come before the assistant's start. If not, they follow its start, if
-        models are missing."""
+        """Whether the steps run before the assistant starts. Otherwise, they run after it has
+        started, and only if models are missing."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
         """Return the models that must be downloaded.

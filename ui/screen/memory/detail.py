@@ -33,8 +33,8 @@ class MemoryDetail(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", "Down", show=False, id="detail.down"),
         Binding("k", "scroll_up", "Up", show=False, id="detail.up"),
-        Binding("g", "scroll_home", "To the top", show=False, id="detail.top"),
-        Binding("G", "scroll_end", "To the end", show=False, id="detail.bottom"),
+        Binding("g", "scroll_home", "Go to the top", show=False, id="detail.top"),
+        Binding("G", "scroll_end", "Go to the end", show=False, id="detail.bottom"),
     ]
     DEFAULT_CSS = """
     MemoryDetail { border: round $primary; padding: 0 1; height: 1fr; }

@@ -40,7 +40,7 @@ class SearchLine(Input):
     """The search line. The table is updated while the user types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "submit", "To the table", show=False, id="memory.to_table")
+        Binding("down", "submit", "Go to the table", show=False, id="memory.to_table")
     ]
 
 

@@ -25,7 +25,7 @@ MOST_PAGES = 20
 """Maximum number of pages in memory. If there are more, the page farthest from the visible rows is
 dropped."""
 MARKS = 3
-"""Number of leftmost cells of a row in which a click selects the row."""
+"""Width, in cells, of the area at the left edge of a row where a click selects the row."""
 
 
 class MemoryList(ScrollView, can_focus=True):
@@ -40,8 +40,8 @@ class MemoryList(ScrollView, can_focus=True):
         Binding("up,k", "move(-1)", "Up", show=False, id="table.up"),
         Binding("pagedown", "leaf(1)", "Page down", show=False, id="table.page_down"),
         Binding("pageup", "leaf(-1)", "Page up", show=False, id="table.page_up"),
-        Binding("home,g", "first", "To the first", show=False, id="table.top"),
-        Binding("end,G", "last", "To the last", show=False, id="table.bottom"),
+        Binding("home,g", "first", "Go to the first row", show=False, id="table.top"),
+        Binding("end,G", "last", "Go to the last row", show=False, id="table.bottom"),
         Binding("enter", "open", "Open", id="table.open"),
         Binding("space", "choose", "Select", id="table.choose"),
     ]

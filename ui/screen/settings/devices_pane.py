@@ -189,7 +189,9 @@ class DevicesPane(SettingsPart, Pane):
             if stops:
                 return
         if device is not None and self._is_in_use("microphone", device):
-            self.notify("The assistant uses this one; its level is always shown.")
+            self.notify(
+                "The assistant is already using this microphone, so its level is always shown."
+            )
         elif device is not None:
             self._listen(device)
 

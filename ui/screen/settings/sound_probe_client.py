@@ -110,8 +110,8 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
     """Return the text that identifies a device in the settings.
 
-    This is the device's name, which doesn't change when other devices are plugged in. If that name
-    would choose another device, the text is the device's index.
+    This is the device's name, which doesn't change when other devices are plugged in. If a search
+    for the name would find a different device, this is the device's index instead.
     """
     found = choose_device(devices, kind, device.name)
     return device.name if found.index == device.index else str(device.index)

@@ -73,7 +73,7 @@ class FilterLine(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Show all", id="filter.leave"),
-        Binding("enter,down", "submit", "To the list", id="filter.go"),
+        Binding("enter,down", "submit", "Go to the list", id="filter.go"),
     ]
     DEFAULT_CSS = """
     FilterLine { display: none; height: 1; border: none; padding: 0 1; }
