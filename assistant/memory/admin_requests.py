@@ -14,6 +14,8 @@ are handled in `forget_requests`.
 {"act": "why", "turn": "3"}                 → an "answer" row, then "source" and "recalled" rows;
                                               without "turn": the last answer; a turn is a number
                                               in the last conversation, or an exchange's id
+{"act": "log", "limit": 10}                 → "answer" rows, newest first, each with its "recalled"
+                                              rows in a list, then a "counted" row
 {"act": "version"}                          → a string that changes when a visible memory changes
 {"act": "users"}   {"act": "receipts"}      → rows, then a "counted" row
 """
@@ -29,7 +31,7 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.browse import MemoryFilter
 from assistant.memory.forget_requests import forget, pending, undo
 from assistant.memory.json_rows import (
-    exchange_row,
+    answer_row,
     found_row,
     light_row,
     recalled_row,
@@ -40,6 +42,7 @@ from assistant.memory.records.memory import MemoryKind, MemoryState
 from assistant.memory.records.validation import validated_text
 
 FOUND = 10
+LOGGED = 10
 FILTERED_FROM = 200
 """Minimum number of results to request from a search if they are filtered afterwards."""
 HELP = "assistant memory --help"
@@ -112,13 +115,19 @@ def _search(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 def _why(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     turn = _text(request, "turn") if request.get("turn") is not None else None
     found = admin.resolver.explaining.stored(turn)
-    from_model = not found.sources and not found.fixed
-    more = {"from_model": from_model, "fixed": found.fixed}
-    yield {"event": "answer", **exchange_row(found.exchange), **more}
+    yield answer_row(found)
     for told in found.sources:
         yield source_row(told)
     for each in found.recalled:
         yield recalled_row(each)
+
+
+def _log(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    count = 0
+    for found in admin.resolver.explaining.newest(_count(request, LOGGED)):
+        yield answer_row(found, recalled=[recalled_row(each) for each in found.recalled])
+        count += 1
+    yield {"event": "counted", "of": "answers", "count": count}
 
 
 def _add(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
@@ -198,6 +207,7 @@ _ACTS: Mapping[str, _Act] = {
     "grep": _list,
     "search": _search,
     "why": _why,
+    "log": _log,
     "show": _one(lambda admin, request: admin.show(_text(request, "id"))),
     "add": _add,
     "edit": _edit,

@@ -7,7 +7,7 @@ from assistant.context import Exchange
 from assistant.ipc import Row
 from assistant.memory.browse import MemoryEntry
 from assistant.memory.forgetting.answer_origins import ToldItem
-from assistant.memory.forgetting.explanation import ExplainedMemory
+from assistant.memory.forgetting.explanation import ExplainedMemory, Explanation
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json
@@ -66,6 +66,15 @@ def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
     if entry is None:
         return full
     return light_row(entry, found.text) | {key: full[key] for key in WHY}
+
+
+def answer_row(found: Explanation, **more: Any) -> Row:
+    """Return an answer that was explained as a row, without what was recalled for it.
+    `from_model` says whether the answer came from the model alone.
+    """
+    from_model = not found.sources and not found.fixed
+    of_it = {"from_model": from_model, "fixed": found.fixed}
+    return {"event": "answer", **exchange_row(found.exchange), **of_it, **more}
 
 
 def recalled_row(recalled: ExplainedMemory) -> Row:

@@ -32,9 +32,9 @@ def remarks(talking: Talk) -> list[str]:
     return [row["text"].replace(" earlier today", " a moment ago") for row in talking.of("remark")]
 
 
-def explained(home: Path, *turn: str) -> list[Row]:
-    """The rows of `assistant memory why` in a process of its own."""
-    words = ("--json", "memory", "why", *turn, *TINY)
+def explained(home: Path, *words: str) -> list[Row]:
+    """The rows of `assistant memory why` or `log` in a process of its own."""
+    words = ("--json", "memory", *words, *TINY)
     done = in_own_process(
         *words, home=home, ASSISTANT_MODELS_CACHE=str(models_cache()), **EXPLAINING
     )
@@ -74,13 +74,16 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
         if turn in named:
             assert SOURCE in because
 
-    answer, told, *recalled = explained(tmp_path, str(named[0]["turn"]))
+    answer, told, *recalled = explained(tmp_path, "why", str(named[0]["turn"]))
     assert (answer["assistant"], answer["from_model"]) == (named[0]["assistant"], False)
     assert told["text"] == DOG
     assert [row["text"] for row in recalled if row["based_on"] and row["speaker"] == "user"] == [
         DOG
     ]
     assert all(isinstance(row["score"], float) for row in recalled)
+    *logged, _ = explained(tmp_path, "log", "--limit", str(len(turns)))
+    assert [row["user"] for row in reversed(logged)] == [turn["user"] for turn in turns]
+    assert {**answer, "recalled": recalled} in logged
 
     forget = ("Forget everything about my dog.", "Yes.")
     restarted = typed(tmp_path, WHY, *forget, WHY, env=CONTINUING | scripted)
@@ -89,17 +92,13 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     assert any(each.startswith("Forgotten:") for each in forgotten)
     assert after.startswith("I said that because you asked me to forget something.")
 
-    left, *rows = explained(tmp_path)
+    left, *rows = explained(tmp_path, "why")
     assert left["user"] == "What is the capital of France?"
-    assert all("Max" not in str(row) for row in rows)
+    assert all("Max" not in str(row) for row in (*rows, *explained(tmp_path, "log")))
     again = typed(tmp_path, WHY, WHEN, env=CONTINUING | scripted)
     general, never = remarks(again)
     assert general in (FROM_MODEL, BESIDE_NOTES)
     assert never == "I don't remember you telling me about your dog."
-    kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept
-    assert not [
-        path.name
-        for path in tmp_path.rglob("*")
-        if path.is_file() and b"loves to play fetch" in path.read_bytes()
-    ]
+    assert not [path.name for path in kept if b"loves to play fetch" in path.read_bytes()]

@@ -1,4 +1,4 @@
-"""`assistant memory why`, and the same request to a running assistant."""
+"""`assistant memory why` and `log`, and the same requests to a running assistant."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -108,24 +108,106 @@ def test_without_a_conversation_there_is_nothing_to_explain(run: Run) -> None:
     assert run("memory", "why")[2][0] == "There is no answer to explain."
 
 
+def test_the_log_has_the_newest_answers_and_what_was_recalled_for_each(
+    run: Run, home: Home
+) -> None:
+    *told, asked, last = explained(home)
+    run("memory", "rebuild")
+    code, out, err = run("memory", "log")
+    assert (code, err) == (0, [])
+    turns = [line for line in out if not line.startswith(" ")]
+    assert [line[:8] for line in turns] == [each.id[:8] for each in (last, asked, *reversed(told))]
+    assert out[0].endswith(f": {last.user_text}")
+    assert out[1].endswith(f": {WHAT}")
+    assert out[2:5] == [
+        f"   0.91  in the prompt, used         {DOG}",
+        f"   0.62  in the prompt               {CAT}",
+        f"   0.31  left out: not close enough  {TEA}",
+    ]
+    assert run("memory", "log", "--limit", "2")[1] == out[:5]
+
+
+def test_the_log_shortens_texts_to_one_line(run: Run, home: Home) -> None:
+    home.create()
+    with closing(Transcript.open(home.transcript)) as transcript:
+        talk = Conversation.begin("me")
+        for turn, (said, answer) in enumerate((("A long\nstory. " * 20, "Oh."), (TEA, ""))):
+            talk.append_user(turn, said)
+            transcript.store(talk, talk.complete(turn, answer))
+    [line] = run("memory", "log")[1]
+    assert "A long story. A long" in line
+    assert 95 < len(line) <= 100
+    assert line.endswith("…")
+
+
+def test_the_log_explains_each_answer_as_why_does(run: Run, home: Home) -> None:
+    explained(home)
+    run("memory", "rebuild")
+    *answers, counted = objects(run("memory", "log", "--json")[1])
+    assert counted == {"event": "counted", "of": "answers", "count": len(answers)}
+    for answer in answers:
+        alone, *rows = objects(run("memory", "why", answer["id"], "--json")[1])
+        recalled = [row for row in rows if row["event"] == "recalled"]
+        assert answer == {**alone, "recalled": recalled}
+
+
+def test_a_note_that_every_prompt_contains_has_no_score_in_the_log(run: Run, home: Home) -> None:
+    explained(home)
+    run("memory", "rebuild")
+    with at_desk(home) as desk:
+        [peru] = ask(desk, "add", text="The user was born in Lima.")
+        desk.mark(peru["id"], pinned=True)
+    with closing(Transcript.open(home.transcript)) as transcript:
+        talk = Conversation.begin("me")
+        talk.append_user(1, "Where was I born?")
+        transcript.store(talk, talk.complete(1, "You were born in Lima."))
+    out = run("memory", "log", "--limit", "1")[1]
+    assert out[1:] == [f"{'':9}in every prompt, used       The user was born in Lima."]
+
+
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [
+        ("0", "--limit must be a number, 1 or more."),
+        ("few", "Argument --limit: invalid int value: 'few'."),
+    ],
+)
+def test_a_limit_that_is_no_number_of_answers_is_reported(
+    run: Run, limit: str, sentence: str
+) -> None:
+    code, out, err = run("memory", "log", "--limit", limit)
+    assert (code, out, err[0]) == (2, [], sentence)
+
+
+def test_without_answers_the_log_says_so(run: Run, home: Home) -> None:
+    explained(home, "bob")
+    assert run("memory", "log") == (0, ["There are no answers yet."], [])
+    assert len(run("memory", "log", "--user", "bob", "--limit", f"{10**20}")[1]) >= 5
+
+
 def test_what_is_hidden_or_forgotten_is_not_shown(home: Home) -> None:
-    dog, *_, asked, _ = explained(home)
+    dog, *_, asked, last = explained(home)
     with at_desk(home) as desk:
         desk.rebuild()
         assert DOG in str(ask(desk, "why", turn="1"))
         ask(desk, "forget", ids=[f"{dog.id}-user"])
         assert DOG not in str(hidden := ask(desk, "why", turn="1"))
+        assert DOG not in str(ask(desk, "log"))
         assert hidden[0]["from_model"]
         assert TEA in str(hidden)
         ask(desk, "undo")
         assert DOG in str(ask(desk, "why", turn="1"))
         forget_now(desk, [f"{dog.id}-user"])
         assert dog.id not in str(ask(desk, "why", turn="1"))
+        assert dog.id not in str(ask(desk, "log"))
         ask(desk, "forget", ids=[f"{asked.id}-user"])
         with pytest.raises(StoreError, match="no turn 1"):
             ask(desk, "why", turn="1")
         with pytest.raises(StoreError, match="No exchange id begins"):
             ask(desk, "why", turn=asked.id)
+        assert WHAT not in str(ask(desk, "log"))
+        ask(desk, "forget", ids=[f"{last.id}-user"])
+        assert ask(desk, "why")[0]["user"] == TEA, "the last answer that is left"
 
 
 def test_another_users_answers_are_not_explained(home: Home) -> None:
@@ -148,6 +230,7 @@ def test_a_running_assistant_is_asked(run: Run) -> None:
     out = "\n".join(run("memory", "why", "1")[1])
     assert "0.91, the answer was based on it" in out
     assert "0.31, not close enough" in out
+    assert any("0.91  in the prompt, used " in line for line in run("memory", "log")[1])
 
 
 def test_the_memories_of_a_running_assistant_are_used(
@@ -156,4 +239,5 @@ def test_the_memories_of_a_running_assistant_are_used(
     del told
     [dog] = [key for key, each in running.index.outlines().items() if each.text == DOG]
     assert run("memory", "forget", dog, "--now")[0] == 0
-    assert DOG not in "\n".join(run("memory", "why", "1")[1])
+    for action in (("why", "1"), ("log",)):
+        assert DOG not in "\n".join(run("memory", *action)[1])

@@ -28,6 +28,7 @@ ACTIONS = {
     "search": "what would be recalled for these words, and why",
     "show": "one memory in full, and where it comes from",
     "why": "what an answer was based on, and what was recalled for it",
+    "log": "the newest answers, and the memories recalled for each",
     "add": "write down something to remember",
     "edit": "replace a memory's text",
     "forget": "forget memories, and the words behind them",
@@ -63,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     added["search"].add_argument(
         "--plain", action="store_true", help="memories that contain this text, newest first"
     )
-    for name, default in (("list", 20), ("search", 10)):
+    for name in ("list", "search"):
         _add_filters(added[name])
-        if name == "list":
-            added[name].add_argument(
-                "--offset", type=int, metavar="N", help="skip the newest N; default 0"
-            )
+    added["list"].add_argument(
+        "--offset", type=int, metavar="N", help="skip the newest N; default 0"
+    )
+    for name, default in (("list", 20), ("search", 10), ("log", 10)):
         added[name].add_argument(
             "--limit", type=int, metavar="N", help=f"show at most N; default {default}"
         )

@@ -72,6 +72,8 @@ class _View:
                     yield f"Left out, since you have forgotten them: {memories(row['forgotten'])}."
             case "rebuilt":
                 yield f"Rebuilt: {memories(row['count'])}."
+            case "answer" if "recalled" in row:
+                yield from self._logged(row)
             case "answer" | "source" | "recalled":
                 yield from self._explained(row)
             case "user":
@@ -80,6 +82,8 @@ class _View:
                 yield forgetting.receipt_summary(row["receipt"])
             case "counted" if row["of"] == "receipts" and not row["count"]:
                 yield "Nothing has been forgotten for good yet."
+            case "counted" if row["of"] == "answers" and not row["count"]:
+                yield "There are no answers yet."
             case "stats":
                 yield from _stats(row)
             case "verified":
@@ -91,7 +95,7 @@ class _View:
         head = f"{plain(row['short']):<10}  {self._when(row):<17}  {_kind(row):<10}  "
         marks = "[pinned] " if row.get("pinned") else ""
         marks += "[never recalled] " if row.get("never_recall") else ""
-        return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
+        return self._in_one(head, marks + row["text"])
 
     def _in_preview(self, row: Row) -> Iterator[str]:
         """Yield the lines for a row of a preview, below a heading.
@@ -148,6 +152,19 @@ class _View:
         score = "in every prompt" if row["score"] is None else f"{row['score']:.2f}"
         used = "the answer was based on it" if row["based_on"] else ""
         yield f"{'':12}{', '.join(filter(None, (score, row['left_out'], used)))}"
+
+    def _logged(self, row: Row) -> Iterator[str]:
+        """Yield one line for an answered question, and one for each memory recalled for it."""
+        head = f"{plain(short(row['id']))}  {self._moment(row['started'])}: "
+        yield self._in_one(head, row["user"])
+        for each in row["recalled"]:
+            if each["score"] is None:
+                score, where = "", "in every prompt"
+            else:
+                score = f"{each['score']:.2f}"
+                where = f"left out: {each['left_out']}" if each["left_out"] else "in the prompt"
+            used = ", used" if each["based_on"] else ""
+            yield self._in_one(f"  {score:>5}  {where + used:<26}  ", each["text"])
 
     def _searched(self, row: Row) -> Iterator[str]:
         found, far = row["found"], self._far
@@ -243,6 +260,10 @@ class _View:
         words = relative_date(said, self._now)
         local = f"{said.astimezone(self._now.tzinfo):%Y-%m-%d %H:%M}"
         return f"{local} ({words})" if words else local
+
+    def _in_one(self, head: str, text: str) -> str:
+        """Return a line with this text, shortened to what fits after `head`."""
+        return head + _cut(" ".join(plain(text).split()), self._width - len(head))
 
     def _wrapped(self, text: str, label: str) -> Iterator[str]:
         indent = " " * len(label)

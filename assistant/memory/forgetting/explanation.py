@@ -4,7 +4,7 @@
 the sources.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import recall_log
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.recall_log import LoggedMemory
-from assistant.memory.transcript.rows import stored_conversation
+from assistant.memory.transcript.rows import newest_answers, stored_conversation
 
 LONGEST_TURN = 5
 """Maximum number of digits of a turn's number. More digits are the beginning of an id."""
@@ -69,6 +69,17 @@ class Explanation:
     fixed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Recalls:
+    """What is known about some turns. `logs` are their logs of recalls, by exchange id. `profile`
+    has the ids of the notes that are in every prompt. `memories` are the memories that may be
+    sources of the answers, by id; hidden ones are left out."""
+
+    logs: Mapping[str, tuple[LoggedMemory, ...]]
+    profile: Sequence[str]
+    memories: Everything
+
+
 class AnswerExplainer:
     """Explains the answers given to one user. Every method blocks, and raises StoreError if
     something can't be read."""
@@ -89,7 +100,7 @@ class AnswerExplainer:
                 even before a restart, are read from the log.
         """
         place = _last_answer([turn.exchange for turn in turns])
-        return self._explained(turns, place) if place is not None else None
+        return self._explained(turns, place, self._recalls(turns)) if place is not None else None
 
     def stored(self, named: str | None = None) -> Explanation:
         """Explain an answer in the transcript.
@@ -102,14 +113,21 @@ class AnswerExplainer:
             SettingsError: the beginning of the id is too short.
             StoreError: there is no such answer.
         """
-        exchanges, wanted = self._conversation(named)
-        if named is None:
-            answered = [at for at, each in enumerate(exchanges) if each.assistant_text]
-        else:
-            answered = [at for at, each in enumerate(exchanges) if each.id == wanted]
-        if not answered:
+        found = self.newest(1) if named is None else self._each_explained(self._exchange(named))
+        explanation = next(found, None)
+        if explanation is None:
             raise StoreError("There is no answer to explain.", mend="assistant talk")
-        return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
+        return explanation
+
+    def newest(self, limit: int) -> Iterator[Explanation]:
+        """Explain the newest answers in the transcript, newest first, whatever their conversation.
+
+        Args:
+            limit: maximum number of answers.
+        """
+        with self._transcript.reading() as db:
+            answers = newest_answers(db, self._user, limit)
+        return self._each_explained(answers)
 
     def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
         """Return the user's statements about a topic, newest first, except corrected ones. A
@@ -147,24 +165,18 @@ class AnswerExplainer:
             similar = ()
         return memories_about(topic, everything, similar, self._lexicon)
 
-    def _conversation(self, named: str | None) -> tuple[list[Exchange], str]:
-        """Return the conversation that contains the turn, and the id of the turn's exchange.
-
-        Without `named`, this is the last conversation, and the id is empty.
-        """
-        if named is not None and not _is_turn(named):
-            return self._with_exchange(named)
+    def _exchange(self, named: str) -> dict[str, str]:
+        """Return the id of the exchange that `named` means, with the id of its conversation."""
+        if not _is_turn(named):
+            return self._with_id(named)
         last = self._transcript.resume(self._user, timedelta.max)
-        exchanges = list(last.exchanges) if last is not None else []
-        if named is None:
-            return exchanges, ""
+        exchanges = last.exchanges if last is not None else []
         found = [each.id for each in exchanges if each.turn == int(named)]
-        if not found:
+        if last is None or not found:
             raise StoreError(f"The last conversation has no turn {named}.", mend=MEND)
-        return exchanges, found[-1]
+        return {found[-1]: last.id}
 
-    def _with_exchange(self, named: str) -> tuple[list[Exchange], str]:
-        """Return the conversation with the exchange whose id begins with `named`, and the id."""
+    def _with_id(self, named: str) -> dict[str, str]:
         if len(named) < LEAST_PREFIX:
             raise SettingsError(
                 f"{named!r} is neither a turn's number nor {LEAST_PREFIX} or more characters of an"
@@ -183,29 +195,53 @@ class AnswerExplainer:
         talk = next((talk for talk, _ in self._transcript.exchanges(self._user, ids)), None)
         if talk is None:  # forgotten meanwhile
             raise StoreError(f"No exchange id begins with {named[:40]!r}.", mend=MEND)
-        with self._transcript.reading() as db:
-            return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
+        return {ids[0]: talk}
 
-    def _explained(self, known: Sequence[AnsweredTurn], place: int) -> Explanation:
-        ids = {turn.exchange.id for turn in known}
-        logs = {turn.exchange.id: recall_log.logged_memories(turn.used) for turn in known}
-        logs |= recall_log.read(self._transcript, self._user, ids)
+    def _each_explained(self, answers: Mapping[str, str]) -> Iterator[Explanation]:
+        """Explain the answers of these exchanges, which are given with the ids of their
+        conversations. Those that are not in the transcript any more are left out."""
+        talks: dict[str, list[AnsweredTurn]] = {}
+        for talk in set(answers.values()):
+            with self._transcript.reading() as db:
+                stored = stored_conversation(db, self._user, talk)
+            talks[talk] = [AnsweredTurn(each) for each in stored.exchanges]
+        # Read once for all answers, because without a running session this reads all memories.
+        recalls = self._recalls([turn for turns in talks.values() for turn in turns])
+        for key, talk in answers.items():
+            for place, turn in enumerate(talks[talk]):
+                if turn.exchange.id == key:
+                    yield self._explained(talks[talk], place, recalls)
+
+    def _recalls(self, turns: Sequence[AnsweredTurn]) -> _Recalls:
+        logs = {turn.exchange.id: recall_log.logged_memories(turn.used) for turn in turns}
+        logs |= recall_log.read(self._transcript, self._user, logs.keys())
         profile = self._memories.profile()
+        notes = [MemoryUsed(key, "") for key in profile]
+        recalled = {key: [MemoryUsed(each.id, "") for each in log] for key, log in logs.items()}
+        read = self._memories.around(
+            [AnsweredTurn(turn.exchange, (*recalled[turn.exchange.id], *notes)) for turn in turns]
+        )
+        hidden = HiddenSet(self._transcript.hidden(self._user))
+        shown = {key: each for key, each in read.items() if not hidden.covers(key, each.sources)}
+        return _Recalls(logs, profile, shown)
+
+    def _explained(
+        self, known: Sequence[AnsweredTurn], place: int, recalls: _Recalls
+    ) -> Explanation:
+        """Explain the answer at index `place` of the conversation with the turns `known`. `recalls`
+        may also be about turns of other conversations."""
+        profile = recalls.profile
         notes = tuple(MemoryUsed(key, "", near=False) for key in profile)
         turns = [
-            AnsweredTurn(turn.exchange, (*_in_prompt(logs[turn.exchange.id]), *notes))
+            AnsweredTurn(turn.exchange, (*_in_prompt(recalls.logs[turn.exchange.id]), *notes))
             for turn in known
         ]
         exchange = turns[place].exchange
-        own = logs[exchange.id]
-        missed = tuple(MemoryUsed(each.id, "") for each in own if each.left_out is not None)
-        read = self._memories.around([*turns, AnsweredTurn(exchange, missed)])
-        hidden = HiddenSet(self._transcript.hidden(self._user))
+        own = recalls.logs[exchange.id]
         everything = {
             key: each
-            for key, each in read.items()
-            if not hidden.covers(key, each.sources)
-            and not (key in profile and each.created > exchange.started)
+            for key, each in recalls.memories.items()
+            if not (key in profile and each.created > exchange.started)
         }
         trace = AnswerTracer(turns, everything, self._lexicon)
         fixed = is_fixed(exchange)

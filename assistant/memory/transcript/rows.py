@@ -59,6 +59,18 @@ def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) ->
     return Conversation(conversation, user, exchanges, shown)
 
 
+def newest_answers(db: sqlite3.Connection, user: str, limit: int) -> dict[str, str]:
+    """Return up to `limit` exchanges in which the user heard an answer, newest first: their ids,
+    each with the id of its conversation. Hidden exchanges are left out."""
+    hidden = hidden_exchanges(db, user)
+    found = db.execute(
+        "SELECT id, conversation FROM exchange WHERE user = ? AND assistant_text != ''"
+        " ORDER BY ended DESC, rowid DESC",
+        (user,),
+    )
+    return dict([row for row in found if row[0] not in hidden][:limit])
+
+
 # -- forgetting ------------------------------------------------------------------------------------
 
 
