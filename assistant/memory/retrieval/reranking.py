@@ -40,9 +40,6 @@ RIVALS = 4
 """Maximum number of answers that are compared with each other."""
 OUTDATED = 0.6
 """Minimum probability that a newer answer makes an older one outdated."""
-SCORE_WEIGHT = 3.0
-"""By how much a score of 1 raises the log-odds that a memory answers the question."""
-TINY = 1e-6
 
 
 class Reranking:
@@ -101,7 +98,8 @@ class Reranking:
 
 
 def _ranked(reranker: Reranker, question: str, memories: Sequence[MemoryUsed]) -> list[MemoryUsed]:
-    """Judge the memories, and put those first that answer the question. Blocking."""
+    """Judge the memories, and put those first that answer the question; otherwise, their order
+    stays. Blocking."""
     pieces = [_pieces(each.text) for each in memories]
     shares = iter(reranker.judge(question, [piece for some in pieces for piece in some]))
     best = [max(next(shares) for _ in some) for some in pieces]
@@ -110,7 +108,7 @@ def _ranked(reranker: Reranker, question: str, memories: Sequence[MemoryUsed]) -
         replace(memory, answers=share, near=share >= least or memory.corrects)
         for memory, share in zip(memories, best, strict=True)
     ]
-    told.sort(key=_rank, reverse=True)
+    told.sort(key=lambda each: not each.near)
     likely = [each for each in told if (each.answers or 0.0) >= LIKELY and _may_change(each)]
     newer = _newer_answers(reranker, question, likely[:RIVALS])
     return [replace(each, outdated_by=newer.get(each.id)) for each in told]
@@ -143,9 +141,3 @@ def _newer_answers(
         if reranker.outdated(question, older.text, newer.text) >= OUTDATED:
             newer_by[older.id] = newer.id
     return newer_by
-
-
-def _rank(judged: MemoryUsed) -> float:
-    share = judged.answers or 0.0
-    odds = (share + TINY) / (1 - share + TINY)
-    return math.log(odds) + SCORE_WEIGHT * judged.score
