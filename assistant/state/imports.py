@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from assistant.errors import SettingsError
@@ -87,14 +88,14 @@ def _entry(row: object, number: int, kinds: Collection[EntryKind]) -> Entry:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")
         if row.get("kind") not in kinds:
-            raise ValueError(f"There is no kind {row.get('kind')!r:.40}")
+            raise ValueError(f"there is no kind {row.get('kind')!r:.40}")
         entry = Entry(
             row["id"],
             EntryKind(row["kind"]),
             row["content"],
             row["parent"],
-            datetime.fromisoformat(row["created"]),
-            datetime.fromisoformat(row["changed"]),
+            _time(row, "created"),
+            _time(row, "changed"),
         )
         _check(entry)
     except KeyError as error:
@@ -102,6 +103,13 @@ def _entry(row: object, number: int, kinds: Collection[EntryKind]) -> Entry:
     except (TypeError, ValueError) as error:
         raise _unusable(number, str(error)) from error
     return entry
+
+
+def _time(row: Mapping[str, Any], key: str) -> datetime:
+    try:
+        return datetime.fromisoformat(row[key])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the field `{key}` is not a time") from error
 
 
 def _check(entry: Entry) -> None:

@@ -61,7 +61,12 @@ class ToldModels:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, models: ToldModels, *, new: bool = True, sound: FakeSound | None = None
+    folder: Path,
+    models: ToldModels,
+    *,
+    new: bool = True,
+    sound: FakeSound | None = None,
+    microphone: str | None = None,
 ) -> AsyncIterator[tuple[AssistantScreen, Pilot[int], ToldSession]]:
     home = Home(folder)
     session = ToldSession((PhaseChanged(Phase.STARTING),))
@@ -73,7 +78,9 @@ async def opened(
         needed=models.needed,
         bring=models.bring,
     )
-    app = AssistantScreen(session, home, load(home.settings_file, environment={}), None, guide)
+    flags = {"audio.input_device": microphone} if microphone else {}
+    settings = load(home.settings_file, environment={}, flags=flags)
+    app = AssistantScreen(session, home, settings, None, guide)
     async with app.run_test(size=(100, 30)) as pilot:
         yield app, pilot, session
 
@@ -120,6 +127,41 @@ async def test_choosing_another_microphone_saves_and_uses_it(tmp_path: Path) -> 
         await until(pilot, lambda: session.begun)
     assert session.restarted[-1].audio.input_device == "Headset"
     assert load(tmp_path / "settings.toml").settings.audio.input_device == "Headset"
+
+
+async def test_the_systems_default_can_be_chosen_although_the_settings_name_a_microphone(
+    tmp_path: Path,
+) -> None:
+    sound = FakeSound(BUILT_IN, HEADSET)
+    async with opened(tmp_path, ToldModels(), sound=sound, microphone="Headset") as (
+        app,
+        pilot,
+        session,
+    ):
+        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Headset"])
+        app.screen.query_one("OptionList").focus()
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: sound.listened == ["Headset", "Built-in"])
+        await pilot.press("enter")
+        await until(pilot, lambda: session.begun)
+    assert session.restarted[-1].audio.input_device is None
+
+
+@pytest.mark.parametrize("key", ["enter", "escape"])
+async def test_the_microphone_in_the_settings_is_kept_unless_another_is_chosen(
+    tmp_path: Path, key: str
+) -> None:
+    sound = FakeSound(BUILT_IN, HEADSET)
+    async with opened(tmp_path, ToldModels(), sound=sound, microphone="Headset") as (
+        app,
+        pilot,
+        session,
+    ):
+        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Headset"])
+        await pilot.press(key)
+        await until(pilot, lambda: session.begun)
+    assert session.restarted[-1].audio.input_device == "Headset"
+    assert not (tmp_path / "settings.toml").exists()
 
 
 async def test_a_failing_microphone_is_reported_and_can_be_skipped(tmp_path: Path) -> None:

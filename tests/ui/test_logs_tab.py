@@ -79,6 +79,20 @@ def test_nothing_is_lost_when_the_log_is_rotated(home: Home) -> None:
     assert home.log.with_name("assistant.log.2").exists()
 
 
+def test_all_that_is_unread_in_a_rotated_log_is_read_even_a_line_without_an_end(
+    home: Home,
+) -> None:
+    tail = LogTail(home.log)
+    write(home.log, line("number 0"))
+    text = [each.text for each in tail.read()]
+    lines = [line(f"number {n} {'x' * 100_000}") for n in range(1, 20)]
+    write(home.log, *lines, line("number 20").rstrip("\n"))
+    home.log.rename(home.log.with_name("assistant.log.1"))
+    write(home.log, line("number 21"))
+    text += [each.text.rstrip("x ") for each in tail.read()]
+    assert text == [f"number {n}" for n in range(22)]
+
+
 def test_only_the_last_whole_lines_of_a_long_log_are_read(home: Home) -> None:
     write(home.log, *(line(f"number {n:06}") for n in range(10_000)))
     lines = LogTail(home.log).read()

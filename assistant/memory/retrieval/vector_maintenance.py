@@ -58,7 +58,9 @@ class QuickVectors:
         self._done = done
 
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Encode memories; return False if there may be more to encode. Doesn't raise.
+        """Encode memories; return False if there may be more to encode now. Doesn't raise. If the
+        encoder fails, return True: the rest waits for the next call, e.g. after the next exchange,
+        as trying again at once would fail again and again.
 
         Args:
             at_once: number of memories per write.

@@ -1,9 +1,9 @@
 """The durable queue of idle work: jobs that are waiting, are running, or have failed for good.
 
 The queue is a table in the transcript's file. It contains ids, times and names of errors, but no
-user text. If a job's subject is an exchange, the job is deleted in the same transaction as the
-exchange. Losing the queue does no harm: each kind of work finds the subjects that lack its output,
-and queues them again.
+user text. If a job's subject is an exchange, or a span of turns of its conversation, the job is
+deleted in the same transaction as the exchange. Losing the queue does no harm: each kind of work
+finds the subjects that lack its output, and queues them again.
 """
 
 import sqlite3
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from assistant.memory.records.ids import SUMMARY
 from assistant.memory.records.stored_values import microseconds, time_of
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.rows import places
@@ -26,9 +27,12 @@ CRASHED_ERROR = "Crashed"
 
 _ANEW = "state = 'waiting', attempts = 0, not_before = 0, error = ''"
 _ONE = "user = ? AND kind = ? AND subject = ?"
+_HIDDEN = "SELECT value FROM hidden, json_each(hidden.exchanges) WHERE hidden.user = ?1"
 _SHOWN = (
-    "subject NOT IN (SELECT value FROM hidden, json_each(hidden.exchanges) WHERE hidden.user = ?1)"
+    f"subject NOT IN ({_HIDDEN}) AND substr(subject, 1, instr(subject, '-{SUMMARY}') - 1)"
+    f" NOT IN (SELECT conversation FROM exchange WHERE id IN ({_HIDDEN}))"
 )
+"""Whether a job's subject is neither a hidden exchange nor a span of the conversation of one."""
 
 
 @dataclass(frozen=True, slots=True)

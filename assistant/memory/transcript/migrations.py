@@ -138,6 +138,16 @@ FORGOTTEN_STATE = (
     ) STRICT""",
 )
 """Stores the marks (see `mark_of`) of purged entries of the state. Imports skip these entries."""
+SPAN_JOBS = (
+    "DROP TRIGGER job_of_conversation",
+    # ":" comes right after the digits in ASCII.
+    "CREATE TRIGGER job_of_span AFTER DELETE ON exchange BEGIN"
+    " DELETE FROM job WHERE user = OLD.user"
+    " AND subject BETWEEN OLD.conversation || '-summary' AND OLD.conversation || '-summary:'; END",
+    "DELETE FROM job WHERE kind = 'summarise'",
+)
+"""Deletes the jobs that summarise spans of a conversation with any of its exchanges. So far, these
+jobs outlived the exchanges. Jobs that are still needed are queued again."""
 
 MIGRATIONS: Sequence[Sequence[str]] = (
     FIRST,
@@ -148,6 +158,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     DERIVED,
     STATE,
     FORGOTTEN_STATE,
+    SPAN_JOBS,
 )
 """The SQL statements of each migration. The first migration leads from version 0 of the schema to
 version 1, the second from 1 to 2, and so on. SQLite's `user_version` is the version of a file."""

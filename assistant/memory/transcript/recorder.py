@@ -253,10 +253,10 @@ class RecordingWriter:
             done.wait(CLOSING_S)
 
     def close(self) -> None:
-        """Write all events put so far, then end the recording. Blocks."""
+        """Write all events put so far, then end the recording. Blocks for at most `CLOSING_S`
+        seconds; if writing takes longer, the thread ends the recording when it has finished."""
         self._jobs.put(None)
         self._thread.join(CLOSING_S)
-        self.recordings.end(self.path)
 
     def _run(self) -> None:
         error: StoreError | None = None
@@ -270,6 +270,7 @@ class RecordingWriter:
                     error = met
                     logger.warning("a recording ended: %s", met)
                     self._tell(met)
+        self.recordings.end(self.path)
 
     def _carry_out(self, job: RecordedEvent | Job) -> None:
         if isinstance(job, RecordedEvent):

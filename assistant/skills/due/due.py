@@ -41,7 +41,8 @@ class Ringer(Protocol):
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
         """Sound the bell and say `words()` once nobody speaks and no answer plays. Return which
-        call of `words`, counted from 1, returned the last text that was heard; 0 if none was heard.
+        call of `words`, counted from 1, returned the last text that was heard. If none was heard,
+        return 1 if the user silenced the bell, otherwise 0: what became due later rings again.
 
         Args:
             words: called right before each time its text is said. Returns None if there is nothing

@@ -178,7 +178,7 @@ class Timers:
         if any(self._left_s(each.content) + by_s <= 0 for each in timers):
             shortest = min(timers, key=lambda each: self._left_s(each.content))
             still = left(self._left_s(shortest.content))
-            return Reply(f"{the_timer(shortest.content).capitalize()} has only {still} left.")
+            return Reply(sentence(f"{the_timer(shortest.content)} has only {still} left"))
         changed = await self._entries.change([each.id for each in timers], self._by(by_s))
         if not changed:
             return Reply(GONE)

@@ -168,7 +168,7 @@ class Lists:
             return Reply(
                 f"I've made {spoken_lists.a(name)} list. What shall I put on it?",
                 if_said=partial(self._what, replace(command, name=name)),
-                undo=partial(self._take_back, (), (), new.id),
+                undo=partial(self._drop, new.id),
                 undo_question=partial(self._shall_drop, new.id),
             )
         where = f" to {your(meant[0].name)}" if len(meant) == 1 else ""
@@ -211,7 +211,7 @@ class Lists:
         gone = await asyncio.to_thread(self._lists.take_back, new, reopened, created)
         if gone:
             return Reply(f"All right, I've taken {spoken_lists.known(gone)} off again.")
-        return Reply("All right, I've dropped that list." if created and not new else ITEMS_GONE)
+        return Reply(ITEMS_GONE)
 
     async def _shall_undo(self, keys: Sequence[str], key: str) -> str:
         """Return a question that asks whether to undo adding; empty if nothing that was added is
@@ -221,6 +221,10 @@ class Lists:
         if whole is None or not left:
             return ""
         return last_done(f"add {spoken_lists.items(left)} to {your(whole.name)}", UNDO_IT)
+
+    async def _drop(self, key: str) -> Reply:
+        """Undo making a list, unless something has been put on it. This can't be undone itself."""
+        return replace(await self._delete(key), undo=None)
 
     async def _shall_drop(self, key: str) -> str:
         left = await asyncio.to_thread(self._lists.get, key)

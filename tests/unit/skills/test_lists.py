@@ -7,6 +7,8 @@ import pytest
 
 from assistant.intents import CommandKind
 from assistant.skills import Lists
+from assistant.skills.lists.lists import NOT_EMPTY
+from assistant.skills.lists.taking_off import GONE
 from assistant.skills.spoken_statements import OFF_RECORD
 from assistant.state import EntryKind
 from tests.support.state_skills import SkillBench, skill_bench
@@ -106,8 +108,25 @@ async def test_a_list_that_is_named_is_made_at_once(here: SkillBench) -> None:
     )
     await here.undo()
     assert (names(here), on(here)) == (["packing"], [])
-    assert await here.undo() == "All right, I've dropped that list."
+    assert await here.undo() == "Deleted your packing list."
     assert names(here) == []
+
+
+async def test_undo_does_not_claim_to_drop_a_list_that_is_in_use_or_already_gone(
+    here: SkillBench,
+) -> None:
+    made = "I've made a packing list. What shall I put on it?"
+    assert await here.obey(ADD, None, "packing") == made
+    [packing] = here.store.entries(EntryKind.LIST)
+    [socks] = here.store.add(EntryKind.ITEM, [{"text": "socks", "done": False}], packing.id)
+    assert await here.undo() == NOT_EMPTY
+    here.store.remove([socks.id])
+    await here.obey(CLEAR, None, "packing")
+    await here.answer("Yes.")
+    assert names(here) == []
+    assert await here.obey(ADD, None, "packing") == made
+    here.store.remove([each.id for each in here.store.entries(EntryKind.LIST)])
+    assert await here.undo() == GONE
 
 
 async def test_without_items_it_asks_what_to_add(here: SkillBench) -> None:

@@ -129,11 +129,11 @@ async def test_a_timer_that_had_rung_is_done_again_after_undo(here: Bench) -> No
 
 
 async def test_more_is_not_taken_than_is_left(here: Bench) -> None:
-    await here.say(Kind.TIMER_SET, when="one minute", name="egg")
+    await here.say(Kind.TIMER_SET, when="one minute", name="Anna")
     said = await here.say(Kind.TIMER_TAKE, when="two minutes")
-    assert said == "The egg timer has only one minute left."
+    assert said == "The Anna timer has only one minute left."
     assert await here.say(Kind.TIMER_ADD) == HOW_MUCH
-    assert await here.answer("two") == "Added two minutes. The egg timer has three minutes left."
+    assert await here.answer("two") == "Added two minutes. The Anna timer has three minutes left."
 
 
 async def test_what_rang_may_go_on(here: Bench) -> None:

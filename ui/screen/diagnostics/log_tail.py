@@ -11,7 +11,7 @@ from pathlib import Path
 BEGIN_BYTES = 1 << 18
 """Maximum number of bytes read from the end of an existing log at first; about 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Maximum number of bytes that `LogTail.read` reads from a file per call."""
+"""Maximum number of bytes that `LogTail.read` reads per call from a log that is still written."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")
@@ -88,15 +88,16 @@ class LogTail:
         try:
             if old.stat().st_ino != self._inode:
                 return []
-            return self._parsed(self._more(old))
+            return self._parsed([*self._more(old, most=-1), self._rest])
         except FileNotFoundError:
             return []
 
-    def _more(self, path: Path) -> list[bytes]:
-        """Read and return the next complete lines of a file."""
+    def _more(self, path: Path, most: int = ONCE_BYTES) -> list[bytes]:
+        """Read the next bytes of a file, at most `most`, or all of them if `most` is -1. Return the
+        complete lines."""
         with path.open("rb") as file:
             file.seek(self._place)
-            block = file.read(ONCE_BYTES)
+            block = file.read(most)
         self._place += len(block)
         *lines, self._rest = (self._rest + block).split(b"\n")
         return lines

@@ -109,11 +109,12 @@ class FirstRun:
 
         step = MicrophoneStep(self._sound, settings.audio.input_device)
         chosen = await app.push_screen_wait(step)
-        if chosen is None:
+        if chosen == settings.audio.input_device:
             return settings
         audio = settings.audio.model_copy(update={"input_device": chosen})
         try:
-            await run_on_daemon_thread(set_setting, self._home, "audio.input_device", chosen)
+            if chosen is not None:  # a new home has no settings file that names a microphone
+                await run_on_daemon_thread(set_setting, self._home, "audio.input_device", chosen)
         except AssistantError as error:
             logger.warning("the choice of the microphone can't be saved", exc_info=error)
             app.notify(

@@ -67,10 +67,11 @@ class Judgement:
 class MicrophoneStep(SetupStep[str | None]):
     """Lets the user test and choose a microphone. No sound is stored.
 
-    The result is the name of the chosen microphone, or None to leave the settings unchanged.
+    The result is the name of the chosen microphone, or None for the system's default. If the user
+    chooses none, the result is `wanted`.
 
     Args:
-        wanted: the microphone in the settings.
+        wanted: the microphone in the settings. None stands for the system's default.
     """
 
     DEFAULT_CSS = """
@@ -80,8 +81,7 @@ class MicrophoneStep(SetupStep[str | None]):
     def __init__(self, sound: AudioProbe, wanted: str | None) -> None:
         super().__init__("First steps: the microphone")
         self._sound = sound
-        self._wanted = wanted
-        self._chosen: str | None = None
+        self._wanted = self._chosen = wanted
         self._devices: list[Device] = []
         self._names: list[str] = []
         self._listening: Worker[None]
@@ -126,7 +126,7 @@ class MicrophoneStep(SetupStep[str | None]):
         judgement = Judgement()
         if not self._devices:
             self._list(await self._sound.devices())
-        device = choose_device(self._devices, "microphone", self._chosen or self._wanted)
+        device = choose_device(self._devices, "microphone", self._chosen)
         async with aclosing(self._sound.levels(device)) as levels:
             async for level in levels:
                 if not judgement.levels:
@@ -163,10 +163,10 @@ class MicrophoneStep(SetupStep[str | None]):
         self.query_one("#on", Button).focus()
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
-        await self._end(self._chosen if event.button.id == "on" else None)
+        await self._end(self._chosen if event.button.id == "on" else self._wanted)
 
     def action_skip(self) -> None:
-        self.run_worker(self._end(None))
+        self.run_worker(self._end(self._wanted))
 
     async def _end(self, chosen: str | None) -> None:
         await self._stop()

@@ -12,8 +12,10 @@ import pytest
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.ids import subject_of
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import BACKOFF, CRASHED_ERROR, Batch, Count, JobQueue
+from assistant.memory.transcript.migrations import MIGRATIONS
 from tests.support.idling import NOW, copied, talked, watch
 
 MINUTE = timedelta(minutes=1)
@@ -189,7 +191,7 @@ def test_deleting_exchanges_deletes_their_jobs(transcript: Transcript, queue: Jo
     [conversation] = {key for key, _ in transcript.exchanges("me", ids)}
     queue.add("describe", 1, ids, NOW)
     queue.add("facts", 1, ids, NOW)
-    queue.add("summary", 1, [conversation], NOW)
+    queue.add("summarise", 1, [subject_of(conversation, 1), subject_of("other", 1)], NOW)
     batch = queue.take({"facts": 2}, NOW)
     assert batch is not None
     transcript.delete_exchanges("me", [first])
@@ -197,11 +199,12 @@ def test_deleting_exchanges_deletes_their_jobs(transcript: Transcript, queue: Jo
         ("describe", "waiting"): 3,
         ("facts", "running"): 1,
         ("facts", "waiting"): 2,
-        ("summary", "waiting"): 1,
+        ("summarise", "waiting"): 1,
     }
     assert queue.failed(batch, "ModelFailed", NOW) == 0  # the batch still names both
     assert queue.add("describe", 1, [first], NOW) == 0
     transcript.expire("me", NOW + LONG, 100)
+    assert drained(queue, "summarise") == [subject_of("other", 1)]
     assert queue.counts() == []
     assert second not in transcript.texts()
 
@@ -224,16 +227,21 @@ def test_jobs_are_deleted_in_the_same_transaction(transcript: Transcript, queue:
 
 def test_hidden_exchanges_are_not_processed(transcript: Transcript, queue: JobQueue) -> None:
     ids = talked(transcript, 3)
+    [conversation] = {key for key, _ in transcript.exchanges("me", ids)}
+    span = subject_of(conversation, 1)
     queue.add("describe", 1, ids, NOW)
+    queue.add("summarise", 1, [span], NOW)
     batch = queue.take({"describe": 1}, NOW)
     assert batch is not None
     queue.failed(batch, "ModelFailed", NOW)
     hidden = HiddenItems.of("me", ids[:2], (), NOW, MINUTE)
     transcript.hide(hidden)
     assert states(queue) == {("describe", "waiting"): 1}
+    assert drained(queue, "summarise") == []
     assert drained(queue) == [ids[2]]
     transcript.unhide("me", hidden.id)
     assert drained(queue) == [ids[1], ids[0]]
+    assert drained(queue, "summarise") == [span]
 
 
 def test_the_queue_holds_no_words_and_is_encrypted_with_the_transcript(tmp_path: Path) -> None:
@@ -266,7 +274,7 @@ def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
     with closing(Transcript.open(path)) as transcript:
         ids = talked(transcript, 1)
         with transcript.writing() as db:
-            for name in ("job_of_exchange", "job_of_conversation"):
+            for name in ("job_of_exchange", "job_of_span"):
                 db.execute(f"DROP TRIGGER {name}")
             for table in ("job", "idle_pause", "derived_source", "derived", *STATE_TABLES):
                 db.execute(f"DROP TABLE {table}")
@@ -276,6 +284,26 @@ def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
         assert queue.add("describe", 1, ids, NOW) == 1
         transcript.delete_exchanges("me", ids)
         assert queue.counts() == []
+
+
+def test_jobs_of_spans_that_an_older_file_has_kept_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.sqlite3"
+    with closing(sqlite3.connect(path)) as db:
+        for statements in MIGRATIONS[:8]:
+            for statement in statements:
+                db.execute(statement)
+        job = "INSERT INTO job VALUES (?, 'me', ?, ?, 1, 'dead', 5, 0, 'ModelFailed', 0)"
+        db.executemany(job, [(1, "summarise", subject_of("gone", 1)), (2, "describe", "x")])
+        db.execute("PRAGMA user_version = 8")
+        db.commit()
+    with closing(Transcript.open(path)) as transcript:
+        queue = JobQueue(transcript, "me")
+        assert [each.subject for each in queue.dead(9)] == ["x"]
+        ids = talked(transcript, 1)
+        [(conversation, _)] = transcript.exchanges("me", ids)
+        queue.add("summarise", 1, [subject_of(conversation, 1)], NOW)
+        transcript.delete_exchanges("me", ids)
+        assert states(queue) == {("describe", "dead"): 1}
 
 
 # -- interrupted --------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,12 +52,13 @@ from assistant.events import (
     UserSensed,
     WishTaken,
 )
-from assistant.ipc import event_json
+from assistant.ipc import Row, event_json
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.recorder import Recorder
 from assistant.paths import Home
+from tests.support.recorded import gone
 from ui.session.replay import Replay, load
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -253,15 +255,40 @@ async def test_microphone_levels_are_thinned_out(
 
 
 async def test_events_waiting_to_be_written_are_purged_too(bench: Bench) -> None:
-    gone = Redaction("me", frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
+    redaction = Redaction("me", frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
     async with recording(bench):
         for _ in range(50):
             bench.tell(Notice(SECRET), TurnHeard(1, SECRET))
         bench.tell(TurnEnded(1, SECRET, "Ah.", False, Latency(), exchange="e1"))
-        assert await asyncio.to_thread(bench.recordings.purge, gone) == 1
+        assert await asyncio.to_thread(bench.recordings.purge, redaction) == 1
         assert b"parrot" not in bench.path.read_bytes()
         bench.tell(TurnHeard(2, "and it goes on"))
     assert bench.events()[-1] == TurnHeard(2, "and it goes on")
+
+
+async def test_a_stopped_recording_is_purged_until_its_last_event_is_written(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, disk_works = bench.recordings.append, threading.Event()
+
+    def slowly(path: Path, rows: Iterable[Row]) -> None:
+        append(path, rows)
+        disk_works.wait()
+
+    monkeypatch.setattr("assistant.memory.transcript.recorder.CLOSING_S", 0.1)
+    monkeypatch.setattr(bench.recordings, "append", slowly)
+    mine = tmp_path / "mine.jsonl"
+    await bench.recorder.start(mine)
+    [writing] = [each for each in threading.enumerate() if each.name == "recorder"]
+    bench.tell(Notice(SECRET), Notice("Careful."))
+    while SECRET not in mine.read_text():
+        await asyncio.sleep(0.01)
+    await bench.recorder.stop()
+    assert await asyncio.to_thread(bench.recordings.purge, gone([SECRET])) == 1
+    disk_works.set()
+    await asyncio.to_thread(writing.join)
+    assert b"Careful." in mine.read_bytes()
+    assert bench.recordings.purge(gone(["Careful."])) == 0, "the file belongs to the user now"
 
 
 async def test_a_write_error_ends_the_recording_but_not_the_conversation(
