@@ -33,6 +33,7 @@ SETS = {
     "statements": "facts among 5,000 other statements about people, by four authors; nothing was "
     "chosen on it",
     "statements-dev": "the same with other facts by three other authors, for choosing weights",
+    "asked-again": "facts that were asked for twice before, with the assistant's replies",
     "held-out": "like --paraphrase, about other lives by another author; nothing was tuned on it",
 }
 

@@ -7,7 +7,7 @@ turns with the answer.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,14 @@ SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
 
 FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The day before day 1 of our own set."""
+
+
+DISTRACTORS = {
+    "statements-dev": ("statements_distractors",),
+    "held-out": ("held_out_distractors", "paraphrase_distractors"),
+    "asked-again": ("paraphrase_distractors",),
+}
+"""The distractors of those of our own sets that share them with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +113,10 @@ def _pool(sample: Mapping[str, Any], name: str) -> Pool:
 
 
 def own_files(name: str) -> tuple[Path, ...]:
-    """The facts and the distractors of one of our own sets. A set for choosing weights ("-dev") has
-    the same distractors as its other part."""
+    """The facts and the distractors of one of our own sets."""
     stem = name.replace("-", "_")
-    found = [
-        located(f"evaluation/{each}.jsonl")
-        for each in (f"{stem}_facts", f"{stem.removesuffix('_dev')}_distractors")
-    ]
-    if name == "held-out":  # its own distractors are too few
-        found.append(located("evaluation/paraphrase_distractors.jsonl"))
-    return tuple(found)
+    distractors = DISTRACTORS.get(name, (f"{stem}_distractors",))
+    return tuple(located(f"evaluation/{each}.jsonl") for each in (f"{stem}_facts", *distractors))
 
 
 def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
@@ -122,20 +124,37 @@ def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
     distractors.
 
     Everything said on one day is one conversation, in a random order that is always the same. The
-    category is "shared" if the question shares a content word with the fact, otherwise "none".
+    category is "shared" if the question shares a content word with the fact, otherwise "none". If a
+    fact was asked for `earlier`, these questions and the assistant's replies are turns, too.
     """
     lexicon = TextAnalyzer("en")
-    said = [row for file in (facts, *distractors) for row in read_rows(file)]
+    rows = [row for file in (facts, *distractors) for row in read_rows(file)]
+    said = [each for row in rows for each in _said(row)]
     Random(0).shuffle(said)
-    said.sort(key=lambda row: int(row["day"]))
-    turns, questions = [], []
-    for place, row in enumerate(said):
-        when = FIRST_DAY + timedelta(days=row["day"])
-        turns.append(Turn(row["id"], USER, row["said"], str(row["day"]), when))
+    said.sort(key=lambda each: int(each[0]["day"]))
+    turns, questions = list[Turn](), []
+    for row, texts in said:
+        day = row["day"]
         if "question" in row:
             apart = set(lexicon.content(row["question"])).isdisjoint(lexicon.content(row["said"]))
-            questions.append(Question(row["question"], (place,), "none" if apart else "shared"))
+            asked = Question(row["question"], (len(turns),), "none" if apart else "shared")
+            questions.append(asked)
+        turns += [
+            Turn(f"{row['id']}{part}", speaker, text, str(day), FIRST_DAY + timedelta(days=day))
+            for part, speaker, text in texts
+        ]
     return Pool(facts.stem, turns, questions)
+
+
+def _said(
+    row: Mapping[str, Any],
+) -> Iterator[tuple[Mapping[str, Any], list[tuple[str, str, str]]]]:
+    """Yield a fact or distractor, then each time that a fact was asked for before. Each has its
+    day, and what was said: the suffix of the id, the speaker and the text."""
+    yield row, [("", USER, row["said"])]
+    for number, each in enumerate(row.get("earlier", ()), 1):
+        asked = {"id": f"{row['id']}-{number}", "day": each["day"]}
+        yield asked, [("q", USER, each["question"]), ("r", ASSISTANT, each["reply"])]
 
 
 def speaker_role(name: str) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scripts.common.statistics import BOUNDS, RESAMPLES
 
-METRICS = ("R@5", "R@10", "R@20", "MRR@10", "hit@10")
+METRICS = ("R@5", "R@10", "R@20", "MRR@10", "hit@10", "first")
 
 Values = NDArray[np.float64]
 """Shape (questions, metrics), in the order of `METRICS`."""
@@ -26,7 +26,7 @@ def of_question(found: Sequence[int], gold: Sequence[int]) -> list[float]:
     places = [place for place, row in enumerate(found, 1) if row in wanted]
     shares = [sum(place <= k for place in places) / len(wanted) for k in (5, 10, 20)]
     first = places[0] if places and places[0] <= 10 else None
-    return [*shares, 1 / first if first else 0.0, float(first is not None)]
+    return [*shares, 1 / first if first else 0.0, float(first is not None), float(first == 1)]
 
 
 def means(values: Values) -> dict[str, float]:

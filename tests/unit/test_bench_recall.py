@@ -17,14 +17,15 @@ QUARTILES = (25, 50, 75)
 
 def test_the_metrics_of_a_question_are_computed() -> None:
     found = [4, 9, 1, 0, 2, 7, 3, *range(20, 40)]
-    assert of_question(found, [9]) == [1.0, 1.0, 1.0, 0.5, 1.0]
-    assert of_question(found, [3, 9]) == [0.5, 1.0, 1.0, 0.5, 1.0]
-    assert of_question(found, [32, 99]) == [0.0, 0.0, 0.5, 0.0, 0.0]
-    assert of_question([], [1]) == [0.0] * 5
+    assert of_question(found, [9]) == [1.0, 1.0, 1.0, 0.5, 1.0, 0.0]
+    assert of_question(found, [4]) == [1.0] * 6
+    assert of_question(found, [3, 9]) == [0.5, 1.0, 1.0, 0.5, 1.0, 0.0]
+    assert of_question(found, [32, 99]) == [0.0, 0.0, 0.5, 0.0, 0.0, 0.0]
+    assert of_question([], [1]) == [0.0] * 6
 
 
 def test_means_and_intervals_are_computed() -> None:
-    values = np.array([[0.0] * 5, [1.0] * 5] * 50)
+    values = np.array([[0.0] * 6, [1.0] * 6] * 50)
     assert means(values)["R@5"] == 0.5
     low, high = intervals(values)["R@5"]
     assert 0.35 < low < 0.5 < high < 0.65
@@ -84,6 +85,22 @@ def test_paraphrases_are_read_in_order_of_time(tmp_path: Path) -> None:
     assert [turn.id for turn in pool.turns] == ["f2", "f1", "d1"]
     asked = {each.category: pool.turns[each.gold[0]].id for each in pool.questions}
     assert asked == {"shared": "f2", "none": "f1"}
+
+
+def test_what_was_asked_before_is_read_with_the_replies(tmp_path: Path) -> None:
+    earlier = [{"question": "Who's my dog?", "reply": "I'm not sure.", "day": 9}]
+    fact = {"id": "f", "said": "This is Max.", "day": 2, "question": "My pet?", "earlier": earlier}
+    (tmp_path / "facts.jsonl").write_text(json.dumps(fact) + "\n")
+    (tmp_path / "others.jsonl").write_text('{"id": "d", "said": "I run.", "day": 5}\n')
+    pool = read_paraphrases(tmp_path / "facts.jsonl", tmp_path / "others.jsonl")
+    assert [(each.id, each.speaker, each.text) for each in pool.turns] == [
+        ("f", "user", "This is Max."),
+        ("d", "user", "I run."),
+        ("f-1q", "user", "Who's my dog?"),
+        ("f-1r", "assistant", "I'm not sure."),
+    ]
+    assert [each.conversation for each in pool.turns] == ["2", "5", "9", "9"]
+    assert [(each.text, each.gold) for each in pool.questions] == [("My pet?", (0,))]
 
 
 def test_the_paraphrase_set_does_not_give_its_facts_away() -> None:
