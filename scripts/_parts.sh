@@ -25,11 +25,10 @@ in_two_parts() { # tests that need the machine to themselves, then the others in
     checks=$!
     part "alone" "alone" tests/real
     first=$code
-    if [ "$first" -eq 2 ]; then kill "$checks" || :; fi # after Ctrl-C
     code=0
     wait "$checks" || code=$?
     cat "$told/checks" >&2
-    if [ "$code" -eq 0 ] && [ "$first" -ne 2 ]; then
+    if [ "$code" -eq 0 ] && [ "$first" -ne 2 ]; then # 2: Ctrl-C, or the tests can't be collected
         part "shared" "not alone" -n 4 --dist loadfile --no-loadscope-reorder
     fi
     cat "$told/ends"

@@ -95,8 +95,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _needs_a_calm_machine(item: pytest.Item) -> bool:
-    """Whether a test should come last, when `scripts/test` has finished all that it checks beside
-    the first tests. Those with sound mostly wait for it, so they aren't disturbed."""
+    """Whether a test should come last. By then, `scripts/test` has usually finished what it checks
+    beside the first tests. Those with sound mostly wait, so these checks hardly disturb them."""
     alone, sound = (item.get_closest_marker(name) for name in ("alone", "sound"))
     return alone is not None and sound is None
 

@@ -20,7 +20,7 @@ ADAPTED = {
     "distilled": "its question encoder was prepared",
     "intents": "its intent classifier was prepared",
     "slots": "its model for forms was prepared",
-    "reranker": "its model for ranking memories was prepared",
+    "reranker": "its model for judging memories was prepared",
 }
 """What was done with each adapter, by the name of its field."""
 
@@ -45,7 +45,7 @@ class Manifest(BaseModel):
     slots: str = ""
     """SHA-256 of the adapter for filling in forms; "" if there is none."""
     reranker: str = ""
-    """SHA-256 of the adapter for ranking memories; "" if there is none."""
+    """SHA-256 of the adapter for judging memories; "" if there is none."""
 
 
 def read(folder: Path) -> Manifest | None:

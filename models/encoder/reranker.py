@@ -17,7 +17,7 @@ from models.encoder.packing import Layers, Limits, PackedModel, Shapes, read_lay
 RERANKER = "reranker.int8.onnx"
 MEMORY_LIMITS = Limits(text=32, item=48, at_once=132)
 """The limits of a question, of a memory, and of an input, which has room for two memories."""
-PURPOSE = "ranking memories"
+PURPOSE = "judging memories"
 
 
 class OnnxReranker:

@@ -179,6 +179,6 @@ def test_a_missing_or_damaged_model_is_explained(
         reranker.load()
     assert damaged.value.mend == f"assistant models pull {NAME}"
     shutil.copy(folder / WEIGHTS, copy)
-    with pytest.raises(ModelCorrupt, match="adapter for ranking memories"):
+    with pytest.raises(ModelCorrupt, match="adapter for judging memories"):
         OnnxReranker(copy, tmp_path / "nowhere").load()
     reranker.load()

@@ -92,7 +92,7 @@ def test_an_adapter_without_fitting_layers_is_not_prepared(
     assert slots
     publish(tmp_path, ["word"])
     assert main([str(tmp_path), "--reranker", str(slots.path)]) == ModelCorrupt.exit_code
-    assert "adapter for ranking memories" in capsys.readouterr().err
+    assert "adapter for judging memories" in capsys.readouterr().err
     assert not (tmp_path / RERANKER).exists()
 
 

@@ -21,11 +21,22 @@ SHORTEST_NICKNAME = 3
 """Minimum number of letters of a nickname. A nickname is the beginning of a speaker's name, e.g.
 Mel for Melanie. The first word of a question is never taken for a nickname, because it is always
 capitalised."""
+_SAID = (
+    r"(?:said|told|suggested|recommended|mentioned|explained|advised|proposed|gave|given|wrote|"
+    r"written|listed|answered|replied|promised|came up with)"
+)
+_SAY = (
+    r"(?:say|tell|suggest|recommend|mention|explain|advise|propose|give|write|list|answer|reply|"
+    r"promise|come up with|(?:say|tell|suggest|recommend|mention|explain)ing)"
+)
 ASSISTANT_DID = re.compile(
-    r"\b(did|had|have|were) you\b"
-    r"|\byou(?:'d|'ve| had| have)? (said|told|suggested|recommended|mentioned|gave|explained)\b",
+    rf"\b(?:did|had|have|were) you (?:just |ever |already )?(?:{_SAY}|{_SAID})\b"
+    rf"|\byou(?:'d|'ve| had| have| just)? {_SAID}\b"
+    r"|\byour (?:suggestion|recommendation|advice|answer|reply|explanation|idea|tip|recipe|story|"
+    r"joke|poem|list)s?\b",
     re.IGNORECASE,
 )
+"""Matches what asks for something that the assistant said: "What did you suggest?"."""
 BARE = 1
 """Maximum number of content words of a question that means nothing by itself, e.g. "how many?" or
 "what was the trick?"."""

@@ -20,10 +20,6 @@ from numpy.typing import NDArray
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.arrays import NONE, Places, Values, places
 
-COMPARED = 64
-"""Number of the best candidates that are compared with each other to find redundant ones. If even
-more candidates could be chosen, their scores are so close that the choice does not matter."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ranking:

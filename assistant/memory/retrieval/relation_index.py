@@ -92,18 +92,20 @@ class Roles:
             if not names:
                 del self._names[role]
 
-    def names(self, text: str, allowed: Callable[[Iterable[int]], bool]) -> list[str]:
-        """Return the names of persons whom a question mentions by relation, except names that it
-        already contains.
+    def named(self, text: str, allowed: Callable[[Iterable[int]], bool]) -> dict[str, float]:
+        """Return the names of the persons whom a question may mention by relation, each with its
+        share: 1 divided by the number of persons known by that relation. A relation is left out if
+        the question itself contains the name of such a person.
 
         Args:
             allowed: returns whether at least one of these rows may be used for the answer.
         """
         words = _WORD.findall(text.lower())
-        known = (
-            (name, rows)
-            for word in dict.fromkeys(words)
-            for name, rows in self._names.get(word, {}).items()
-            if name not in words
-        )
-        return [name for name, rows in islice(known, LOOKED_AT) if allowed(rows)][:MOST_NAMES]
+        shares = dict[str, float]()
+        for word in dict.fromkeys(words):
+            names = self._names.get(word, {})
+            if names.keys().isdisjoint(words):
+                looked_at = islice(names.items(), LOOKED_AT)
+                known = [name for name, rows in looked_at if allowed(rows)][:MOST_NAMES]
+                shares |= {name: max(shares.get(name, 0.0), 1 / len(known)) for name in known}
+        return shares

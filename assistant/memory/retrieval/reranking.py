@@ -1,4 +1,4 @@
-"""Reranks recalled memories by how likely they are to answer the turn's question."""
+"""Judges which of the recalled memories answer the turn's question, and puts these first."""
 
 import asyncio
 import logging

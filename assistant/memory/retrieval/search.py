@@ -145,8 +145,14 @@ class _Search:
             is who."""
             return bool(columns.eligible(np.fromiter(rows, np.int64), (), self.now).any())
 
-        names = columns.roles.names(self.question.words, allowed)
-        return (lexical.score(" ".join(names)).own > 0) / len(names) if names else None
+        shares = columns.roles.named(self.question.words, allowed)
+        if not shares:
+            return None
+        linked = np.zeros(len(self.own))
+        for share in sorted(set(shares.values())):
+            names = " ".join(name for name, own in shares.items() if own == share)
+            linked[lexical.score(names).own > 0] = share
+        return linked
 
     def near(self, meaning: QueryVectors) -> Rows:
         """Return the rows nearest to the question in meaning."""

@@ -133,15 +133,15 @@ def test_a_reranker_that_is_not_loaded_or_not_prepared_says_so(tmp_path: Path) -
 def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> None:
     session = Mock()
     session.run.side_effect = RuntimeError("Bad node\nwith details.")
-    with pytest.raises(ModelFailed, match=r"The model for ranking memories failed: Bad node\."):
+    with pytest.raises(ModelFailed, match=r"The model for judging memories failed: Bad node\."):
         judge(tmp_path, "my secret", ["my other secret"], session)
 
 
 @pytest.mark.parametrize("key", layers())
 def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path, key: str) -> None:
     whole = layers()
-    with pytest.raises(ModelCorrupt, match="adapter for ranking memories"):
+    with pytest.raises(ModelCorrupt, match="adapter for judging memories"):
         read_judging_layers(adapter(tmp_path, whole), WIDTH + 1)
     absent = {each: value for each, value in whole.items() if each != key}
-    with pytest.raises(ModelCorrupt, match=r"adapter for ranking memories in .* can't be read"):
+    with pytest.raises(ModelCorrupt, match=r"adapter for judging memories in .* can't be read"):
         read_judging_layers(adapter(tmp_path, absent), WIDTH)

@@ -112,16 +112,17 @@ class FirstRun:
         if chosen == settings.audio.input_device:
             return settings
         audio = settings.audio.model_copy(update={"input_device": chosen})
-        try:
-            if chosen is not None:  # a new home has no settings file that names a microphone
+        told = ""
+        if chosen is None:  # a new home has no settings file: a flag or variable names another
+            told = "The system's default microphone is used for this session only."
+        else:
+            try:
                 await run_on_daemon_thread(set_setting, self._home, "audio.input_device", chosen)
-        except AssistantError as error:
-            logger.warning("the choice of the microphone can't be saved", exc_info=error)
-            app.notify(
-                f"{error} The microphone is used for this session only.",
-                severity="warning",
-                markup=False,
-            )
+            except AssistantError as error:
+                logger.warning("the choice of the microphone can't be saved", exc_info=error)
+                told = f"{error} The microphone is used for this session only."
+        if told:
+            app.notify(told, severity="warning", markup=False)
         return settings.model_copy(update={"audio": audio})
 
     async def _download(self, app: App[int], settings: Settings, needed: "list[Needed]") -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -66,15 +67,27 @@ def test_cleared_rows_are_forgotten() -> None:
         allowed.append(sorted(rows))
         return True
 
-    assert known.names("what does my sister like?", all_of_them) == ["anna"]
+    assert known.named("what does my sister like?", all_of_them) == {"anna": 1}
     assert allowed == [[0, 1]]
-    assert known.names("what does my sister Anna like?", all_of_them) == []
-    assert known.names("what does my sister like?", lambda _: False) == []
+    assert known.named("what does my sister Anna like?", all_of_them) == {}
+    assert known.named("what does my sister like?", lambda _: False) == {}
     known.write(1, "nothing of the kind")
     known.clear(0)
     known.clear(0)
-    assert known.names("what do my sister and brother like?", all_of_them) == []
+    assert known.named("what do my sister and brother like?", all_of_them) == {}
     assert known.__dict__ == Roles().__dict__
+
+
+def test_persons_who_may_be_meant_share_a_relation() -> None:
+    known = Roles()
+    known.write(0, "my sister Anna and my sister Ruth")
+    known.write(1, "my brother Ben is here")
+    known.write(2, "my friend Max and my neighbour Max")
+    named = partial(known.named, allowed=lambda _: True)
+    assert named("where's my sister?") == {"anna": 0.5, "ruth": 0.5}
+    assert named("where's my sister Anna?") == {}, "it says which"
+    assert named("my brother and my sister?") == {"ben": 1, "anna": 0.5, "ruth": 0.5}
+    assert named("my friend and neighbour?") == {"max": 1}
 
 
 # -- in a search --------------------------------------------------------------------------------
@@ -104,6 +117,14 @@ def linked(within: UserIndex, asked: str = "what does my sister like to eat?") -
 def test_a_person_asked_for_by_relation_is_found_by_name() -> None:
     assert linked(index(SAID, Ranking())) == {SAID[0], SAID[1]}
     assert linked(index(SAID, Ranking(linked=0.0))) == set()
+
+
+def test_two_sisters_get_half_of_the_bonus_each() -> None:
+    within = index((*SAID, "my sister Ruth sings"), Ranking())
+    asked = read_question("what does my sister like to eat?", [USER])
+    found = within.search(asked, None, k=9, now=START + timedelta(days=9))
+    parts = {each.text: each.parts.get("linked") for each in found}
+    assert parts[SAID[1]] == parts["my sister Ruth sings"] == Ranking().linked / 2
 
 
 def test_the_assistants_words_do_not_link_names_to_roles() -> None:
