@@ -1,4 +1,4 @@
-# The tests in two parts; sourced by `test`, whose functions and variables it uses. POSIX sh.
+# The tests in two parts; sourced by `test` with $venv and $marks set. POSIX sh.
 
 part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's exit code, keeps its last line
     name=$1
@@ -18,17 +18,9 @@ part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's exit code, keeps
 
 in_two_parts() { # tests that need the machine to themselves, then the others in four processes
     told=$(mktemp -d)
-    (
-        types_and_contracts
-        [ -z "$failed" ]
-    ) 2>"$told/checks" &
-    checks=$!
     part "alone" "alone" tests/real
     first=$code
-    code=0
-    wait "$checks" || code=$?
-    cat "$told/checks" >&2
-    if [ "$code" -eq 0 ] && [ "$first" -ne 2 ]; then # 2: Ctrl-C, or the tests can't be collected
+    if [ "$first" -ne 2 ]; then # after Ctrl-C, the second part is not run
         part "shared" "not alone" -n 4 --dist loadfile --no-loadscope-reorder
     fi
     cat "$told/ends"

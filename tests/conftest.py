@@ -76,8 +76,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sort the tests. With several processes, files go one by one to the next free one: long files
-    come first, so that no process is still busy with one at the end."""
+    """Sort the files, which go one by one to the next free process: long files come first, so that
+    no process is still busy with one at the end."""
     for item in items:
         if item.get_closest_marker("alone") and not item.nodeid.startswith("tests/real/"):
             raise pytest.UsageError(
@@ -90,15 +90,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
         items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))
-    else:
-        items.sort(key=_needs_a_calm_machine)
-
-
-def _needs_a_calm_machine(item: pytest.Item) -> bool:
-    """Whether a test should come last. By then, `scripts/test` has usually finished what it checks
-    beside the first tests. Those with sound mostly wait, so these checks hardly disturb them."""
-    alone, sound = (item.get_closest_marker(name) for name in ("alone", "sound"))
-    return alone is not None and sound is None
 
 
 def pytest_terminal_summary(
