@@ -116,12 +116,9 @@ class UserMemory:
         """Read the memories from the table, and add the exchanges that only the transcript has.
         Until then, recall finds nothing.
 
-        Errors from the store or the encoder are reported, not raised. If the store can't be read,
-        new memories are kept in RAM until it can. If the encoder can't be loaded, recall goes on
-        finding nothing.
-
-        Args:
-            first: called with the table before anything is read. May raise StoreError.
+        Errors are reported, not raised. If the store can't be read, new memories stay in RAM until
+        it can. Without the encoder, recall finds nothing. `first` is called with the table before
+        anything is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._index_sync.load, transcript, first)
