@@ -14,8 +14,8 @@ from typing import Any
 from assistant.ipc import Row
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.verify import patterns_of
-from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
 from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.recorded_texts import FIXED, texts_of
 
 MARK = "[forgotten]"
 """Text that replaces removed words."""

@@ -13,12 +13,12 @@ cut off the last one.
 import json
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator
+import threading
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -27,11 +27,10 @@ from assistant.errors import StoreError, StoreLocked
 from assistant.events import Searched
 from assistant.ipc import Row
 from assistant.memory.records.data_location import FindsWords, RemovesWords
+from assistant.memory.transcript.recorded_texts import texts_of
 from assistant.paths import replacing
 
 VERSION = 1
-FIXED = frozenset({"type", "phase", "severity"})
-"""Fields of events whose values are fixed words of the program, not user text."""
 LOCK_S = 10.0
 """Seconds to wait for the lock. Purging long recordings takes a while."""
 LONGEST_HEADER = 10_000
@@ -76,10 +75,16 @@ class Recordings:
     def __init__(self, folder: Path, key: MasterKey | None = None) -> None:
         self.folder = folder
         self._key = key
+        self._lock = threading.Lock()
+        """Guards what follows. Never held while a file is used, so that nobody waits for the
+        disk."""
+        self._writing: dict[Path, Callable[[], None]] = {}
+        """The recordings that have not ended, each with a function that waits for its events."""
         self._elsewhere: set[Path] = set()
-        self.settle: Callable[[], None] = lambda: None
-        """A function that waits until the file contains all events so far. The object that writes a
-        recording sets this function."""
+        """Files outside the home that a purge rewrites."""
+        self._owed: dict[Hashable, RemovesWords] = {}
+        """What the purges that have not succeeded remove. Before they are repeated, recordings may
+        end, and the words may be deleted from the transcript."""
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -100,9 +105,17 @@ class Recordings:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
                 file.write(header.line() + "\n")
-        if path.parent != self.folder.absolute():
-            self._elsewhere.add(path)
+        with self._lock:
+            self._writing[path] = lambda: None
+            if path.parent != self.folder.absolute():
+                self._elsewhere.add(path)
         return path
+
+    def settle_with(self, path: Path, settle: Callable[[], None]) -> None:
+        """Set a function that waits until the file contains all events so far, and raises
+        StoreError if that takes too long. Every purge calls it until the recording ends."""
+        with self._lock:
+            self._writing[path] = settle
 
     def append(self, path: Path, rows: Iterable[Row]) -> None:
         """Append rows to a recording.
@@ -119,8 +132,11 @@ class Recordings:
 
     def end(self, path: Path) -> None:
         """Mark a recording as ended. If its file is outside the home, the file is no longer
-        searched or purged, because it now belongs to the user."""
-        self._elsewhere.discard(path)
+        searched or purged, because it now belongs to the user. Purges that began earlier still
+        cover it, even if they must be repeated."""
+        with self._lock:
+            self._writing.pop(path, None)
+            self._hand_over()
 
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
         """Remove the events of these turns.
@@ -218,25 +234,20 @@ class Recordings:
         May be repeated.
 
         Raises:
-            StoreError: a file can't be read or written.
+            StoreError: a file can't be read or written, or events are not on the disk yet.
         """
         if not self.folder.is_dir() and not self._elsewhere:
             return 0
-        self.settle()
-        changed = 0
-        with self._locked():
-            for left in self.folder.glob("*.new"):  # from a killed process
-                with _explained(left):
-                    left.unlink()
-            for path in self._known():
-                recording = self._readable(path)
-                if recording is None:
-                    continue
-                rows = gone.without(recording.header.conversation, recording.rows)
-                if rows is not None or recording.damaged or recording.cut:
-                    kept = recording.rows if rows is None else tuple(rows)
-                    self._write_anew(path, replace(recording, rows=kept), self._key)
-                    changed += rows is not None
+        with self._lock:
+            # The first purge of the same items had all their words; a repeated one may not.
+            self._owed.setdefault((gone.user, gone.exchanges, gone.memories), gone)
+            owed, writing = dict(self._owed), list(self._writing.values())
+        for settle in writing:
+            settle()
+        changed = self._remove([gone, *(each for each in owed.values() if each is not gone)])
+        with self._lock:
+            self._owed = {key: each for key, each in self._owed.items() if key not in owed}
+            self._hand_over()
         return changed
 
     def copy_to(self, folder: Path, new: MasterKey | None) -> None:
@@ -262,8 +273,35 @@ class Recordings:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _remove(self, words: Collection[RemovesWords]) -> int:
+        changed = 0
+        with self._locked():
+            for left in self.folder.glob("*.new"):  # from a killed process
+                with _explained(left):
+                    left.unlink()
+            for path in self._known():
+                recording = self._readable(path)
+                if recording is None:
+                    continue
+                kept = recording.rows
+                for gone in words:
+                    rows = gone.without(recording.header.conversation, kept)
+                    kept = kept if rows is None else tuple(rows)
+                if kept is not recording.rows or recording.damaged or recording.cut:
+                    self._write_anew(path, replace(recording, rows=kept), self._key)
+                    changed += kept is not recording.rows
+        return changed
+
+    def _hand_over(self) -> None:
+        """Leave the files outside the home to the user, except those still being written or
+        purged."""
+        if not self._owed:
+            self._elsewhere.intersection_update(self._writing)
+
     def _known(self) -> list[Path]:
-        return [*self.paths(), *sorted(path for path in self._elsewhere if path.exists())]
+        with self._lock:
+            elsewhere = sorted(self._elsewhere)
+        return [*self.paths(), *(path for path in elsewhere if path.exists())]
 
     def _readable(self, path: Path) -> Recording | None:
         """Return the recording; None if the file is not a recording or is encrypted with another
@@ -357,20 +395,3 @@ def _explained(path: Path) -> Iterator[None]:
             f"The recording {path} can't be read or written: {error.strerror}.",
             mend="Make its folder writable, or free some space.",
         ) from error
-
-
-def texts_of(row: Row) -> list[str]:
-    """Return every text in an event, except the program's fixed words."""
-    return list(_texts(row["event"]))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            if name not in FIXED:
-                yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)

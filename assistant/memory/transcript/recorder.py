@@ -137,7 +137,8 @@ class Recorder:
         self._bus.emit(RecordingChanged(str(made)))
 
     async def stop(self) -> None:
-        """Stop recording. On return, the file contains all events received so far. Idempotent."""
+        """Stop recording. On return, the file contains all events received so far, unless the disk
+        is very slow (see `RecordingWriter.close`). Idempotent."""
         async with self._changing:
             writer, self._writer = self._writer, None
             self._partials.clear()
@@ -217,7 +218,7 @@ class Recorder:
 
 
 class RecordingWriter:
-    """Writes one recording on its own thread, from construction to `close`.
+    """Writes one recording on its own thread, from construction to `close` or an error.
 
     Args:
         failed: called once, on `loop`, when writing fails. Nothing is written afterwards.
@@ -234,23 +235,35 @@ class RecordingWriter:
         self.path = path
         self._loop = loop
         self._failed = failed
-        self._jobs: queue.SimpleQueue[RecordedEvent | Job | threading.Event | None] = (
-            queue.SimpleQueue()
-        )
+        self._jobs: queue.SimpleQueue[RecordedEvent | Job | None] = queue.SimpleQueue()
+        self._put = 0
+        self._done = 0
+        self._over = False
+        self._progress = threading.Condition()
+        """Notified when `_done` or `_over` changes."""
+        recordings.settle_with(path, self.settle)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
-        recordings.settle = self.settle
 
     def put(self, job: RecordedEvent | Job) -> None:
+        """Have a job done after all others. Call this only on the event loop."""
+        self._put += 1  # first, so that `settle` never misses a job
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Wait at most `CLOSING_S` seconds until the file contains all events put so far. A purge
-        calls this from another thread."""
-        if self._thread.is_alive():
-            done = threading.Event()
-            self._jobs.put(done)
-            done.wait(CLOSING_S)
+        """Wait until the file contains all events put so far, or nothing more will be written. A
+        purge calls this from another thread.
+
+        Raises:
+            StoreError: this takes longer than `CLOSING_S` seconds.
+        """
+        with self._progress:
+            put = self._put
+            if not self._progress.wait_for(lambda: self._over or self._done >= put, CLOSING_S):
+                raise StoreError(
+                    f"Some events of the recording {self.path} are not on the disk yet.",
+                    mend="Wait until the disk is less busy, and try again.",
+                )
 
     def close(self) -> None:
         """Write all events put so far, then end the recording. Blocks for at most `CLOSING_S`
@@ -259,18 +272,23 @@ class RecordingWriter:
         self._thread.join(CLOSING_S)
 
     def _run(self) -> None:
-        error: StoreError | None = None
-        while (job := self._jobs.get()) is not None:
-            if isinstance(job, threading.Event):
-                job.set()
-            elif error is None:
-                try:
-                    self._carry_out(job)
-                except StoreError as met:
-                    error = met
-                    logger.warning("a recording ended: %s", met)
-                    self._tell(met)
-        self.recordings.end(self.path)
+        try:
+            while (job := self._jobs.get()) is not None:
+                self._carry_out(job)
+                with self._progress:
+                    self._done += 1
+                    self._progress.notify_all()
+        except StoreError as error:
+            logger.warning("a recording ended: %s", error)
+            self._tell(error)
+        except Exception:  # the user must learn of it, whatever the error
+            logger.exception("a recording ended")
+            self._tell(StoreError(f"The recording {self.path} can't be continued."))
+        finally:
+            with self._progress:
+                self._over = True
+                self._progress.notify_all()
+            self.recordings.end(self.path)
 
     def _carry_out(self, job: RecordedEvent | Job) -> None:
         if isinstance(job, RecordedEvent):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -266,29 +266,109 @@ async def test_events_waiting_to_be_written_are_purged_too(bench: Bench) -> None
     assert bench.events()[-1] == TurnHeard(2, "and it goes on")
 
 
-async def test_a_stopped_recording_is_purged_until_its_last_event_is_written(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append, disk_works = bench.recordings.append, threading.Event()
+@pytest.fixture
+def disk_works(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """After each event, the disk does nothing until this is set."""
+    append, works = bench.recordings.append, threading.Event()
 
     def slowly(path: Path, rows: Iterable[Row]) -> None:
         append(path, rows)
-        disk_works.wait()
+        works.wait()
 
-    monkeypatch.setattr("assistant.memory.transcript.recorder.CLOSING_S", 0.1)
     monkeypatch.setattr(bench.recordings, "append", slowly)
+    monkeypatch.setattr("assistant.memory.transcript.recorder.CLOSING_S", 0.1)
+    yield works
+    works.set()
+    for thread in writing():
+        thread.join(60)
+
+
+def writing() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "recorder"]
+
+
+async def written(path: Path, text: str) -> None:
+    while text not in path.read_text():
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("texts", [(SECRET, "Careful."), ("Careful.", SECRET)])
+async def test_a_stopped_recording_is_purged_until_its_last_event_is_written(
+    bench: Bench, tmp_path: Path, disk_works: threading.Event, texts: tuple[str, str]
+) -> None:
     mine = tmp_path / "mine.jsonl"
     await bench.recorder.start(mine)
-    [writing] = [each for each in threading.enumerate() if each.name == "recorder"]
-    bench.tell(Notice(SECRET), Notice("Careful."))
-    while SECRET not in mine.read_text():
-        await asyncio.sleep(0.01)
+    [thread] = writing()
+    bench.tell(*map(Notice, texts))
+    await written(mine, texts[0])
     await bench.recorder.stop()
-    assert await asyncio.to_thread(bench.recordings.purge, gone([SECRET])) == 1
+    with pytest.raises(StoreError, match="not on the disk yet"):
+        await asyncio.to_thread(bench.recordings.purge, gone([SECRET]))
     disk_works.set()
-    await asyncio.to_thread(writing.join)
+    await asyncio.to_thread(thread.join)
+    assert bench.recordings.purge(gone([SECRET])) == 1
+    assert b"parrot" not in mine.read_bytes()
     assert b"Careful." in mine.read_bytes()
     assert bench.recordings.purge(gone(["Careful."])) == 0, "the file belongs to the user now"
+
+
+async def test_a_purge_waits_for_each_recording_that_is_still_being_written(
+    bench: Bench, disk_works: threading.Event
+) -> None:
+    await bench.recorder.start()
+    old, [thread] = bench.path, writing()
+    bench.tell(Notice("Careful."), Notice(SECRET))
+    await written(old, "Careful.")
+    await bench.recorder.stop()
+    await bench.recorder.start()
+    with pytest.raises(StoreError, match=old.stem):
+        await asyncio.to_thread(bench.recordings.purge, gone([SECRET]))
+    disk_works.set()
+    await asyncio.to_thread(thread.join)
+    assert await asyncio.to_thread(bench.recordings.purge, gone([SECRET])) == 1
+    assert b"parrot" not in old.read_bytes()
+    await bench.recorder.stop()
+
+
+async def test_a_purge_does_not_wait_for_a_thread_that_has_written_all(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.memory.transcript.recorder.CLOSING_S", 0.0)
+    end, purged = bench.recordings.end, list[int]()
+
+    def purge_first(path: Path) -> None:
+        purged.append(bench.recordings.purge(gone([SECRET])))
+        end(path)
+
+    monkeypatch.setattr(bench.recordings, "end", purge_first)
+    await bench.recorder.start()
+    [thread] = writing()
+    bench.tell(Notice(SECRET))
+    await bench.recorder.stop()
+    await asyncio.to_thread(thread.join)
+    assert purged == [1]
+
+
+@pytest.mark.parametrize("error", [StoreError("The disk is full."), ValueError("unforeseen")])
+async def test_a_recording_that_fails_ends(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    mine = tmp_path / "mine.jsonl"
+    await bench.recorder.start(mine)
+    [thread] = writing()
+    bench.tell(Notice(SECRET))
+    await written(mine, SECRET)
+
+    def fail(path: Path, rows: Iterable[Row]) -> None:
+        raise error
+
+    monkeypatch.setattr(bench.recordings, "append", fail)
+    bench.tell(Notice("Careful."))
+    await asyncio.to_thread(thread.join, 60)
+    assert not thread.is_alive()
+    await asyncio.sleep(0)
+    assert bench.heard[-1] == RecordingChanged(None)
+    assert bench.recordings.purge(gone([SECRET])) == 0, "the file belongs to the user now"
 
 
 async def test_a_write_error_ends_the_recording_but_not_the_conversation(

@@ -181,3 +181,50 @@ def test_a_failed_write_leaves_nothing_beside_the_recording(
 
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["talk.jsonl"]
     assert len(recordings.read(path).rows) > 2
+
+
+def test_a_recording_that_ends_during_its_purge_is_purged(home: Home, tmp_path: Path) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / "talk.jsonl")
+    recordings.settle_with(path, lambda: recordings.end(path))
+    assert recordings.purge(gone([SECRET])) == 1
+    assert b"parrot" not in path.read_bytes()
+    assert recordings.purge(gone([OTHER])) == 0, "the file belongs to the user now"
+
+
+def test_recordings_may_begin_and_end_while_others_are_searched(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings, exists = Recordings(home.recordings), Path.exists
+    paths = [recorded(recordings, tmp_path / f"{name}.jsonl") for name in "abc"]
+
+    def ending(path: Path) -> bool:
+        recordings.end(path)
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", ending)
+    [searched] = recordings.search(gone([SECRET]).patterns)
+    assert len(searched.found) == len(paths)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_failed_purge_is_completed_by_the_next_one(
+    home: Home, tmp_path: Path, ends: bool
+) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / "talk.jsonl")
+
+    def fail() -> None:
+        raise StoreError("The disk is slow.")
+
+    recordings.settle_with(path, fail)
+    for _ in range(2):  # the words may be gone from the transcript by the second time
+        with pytest.raises(StoreError, match="slow"):
+            recordings.purge(gone([SECRET]))
+    recordings.settle_with(path, lambda: None)
+    if ends:
+        recordings.end(path)
+    assert recordings.purge(gone(["something else"])) == 1
+    assert b"parrot" not in path.read_bytes()
+    recordings.end(path)
+    assert recordings.purge(gone([OTHER])) == 0, "the file belongs to the user now"
