@@ -114,11 +114,10 @@ class UserMemory:
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
         """Read the memories from the table, and add the exchanges that only the transcript has.
-        Until then, recall finds nothing.
+        Until then, recall finds nothing, and neither does it without the encoder.
 
         Errors are reported, not raised. If the store can't be read, new memories stay in RAM until
-        it can. Without the encoder, recall finds nothing. `first` is called with the table before
-        anything is read; it may raise StoreError.
+        it can. `first` is called with the table before anything is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._index_sync.load, transcript, first)
