@@ -200,7 +200,7 @@ def test_a_missing_or_damaged_model_is_explained(
     described = json.loads((adapter / KINDS).read_text(encoding="utf-8"))
     described["kinds"].pop()
     (other / KINDS).write_text(json.dumps(described), encoding="utf-8")
-    with pytest.raises(ModelCorrupt, match="knows other kinds"):
+    with pytest.raises(ModelCorrupt, match="doesn't have the kinds"):
         OnnxIntentClassifier(copy, other).load()
     older = onnx.load(folder / INTENTS, load_external_data=False)
     del older.graph.output[2:]
