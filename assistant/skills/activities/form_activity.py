@@ -302,6 +302,9 @@ class FormActivity:
     async def _begin(self, form: Form) -> Reply:
         if self._off_record():
             return Reply(OFF_RECORD)
+        if self._reader is not None:
+            with suppress(ModelError):  # `_fill` reports it
+                await asyncio.to_thread(self._reader.load)  # or the first answer would wait for it
         found = await asyncio.to_thread(OpenForm.unfinished, self._store, form)
         if found is not None:
             await asyncio.to_thread(found.resume)
