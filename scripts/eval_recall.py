@@ -30,8 +30,7 @@ from scripts.eval.recall_data import Pool, own_files, read_locomo, read_paraphra
 SETS = {
     "paraphrase": "our own facts, said in passing and asked for in other words",
     "short": "the same with statements of a few words, among others equally short",
-    "statements": "facts among 5,000 other statements about people, by four authors; nothing was "
-    "chosen on it",
+    "statements": "facts among 5,000 other statements about people, by four authors",
     "statements-dev": "the same with other facts by three other authors, for choosing weights",
     "asked-again": "facts that were asked for twice before, with the assistant's replies",
     "held-out": "like --paraphrase, about other lives by another author; nothing was tuned on it",

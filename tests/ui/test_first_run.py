@@ -85,6 +85,17 @@ async def opened(
         yield app, pilot, session
 
 
+@asynccontextmanager
+async def with_headset(
+    folder: Path, sound: FakeSound
+) -> AsyncIterator[tuple[AssistantScreen, Pilot[int], ToldSession]]:
+    """The step for the microphone, which listens to the headset that the settings name."""
+    async with opened(folder, ToldModels(), sound=sound, microphone="Headset") as shown_step:
+        app, pilot, _ = shown_step
+        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Headset"])
+        yield shown_step
+
+
 def on(app: App[int], step: type[object]) -> bool:
     return isinstance(app.screen, step) and bool(app.screen.query(Button))
 
@@ -133,12 +144,7 @@ async def test_the_systems_default_can_be_chosen_although_the_settings_name_a_mi
     tmp_path: Path,
 ) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
-    async with opened(tmp_path, ToldModels(), sound=sound, microphone="Headset") as (
-        app,
-        pilot,
-        session,
-    ):
-        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Headset"])
+    async with with_headset(tmp_path, sound) as (app, pilot, session):
         app.screen.query_one("OptionList").focus()
         await pilot.press("home", "enter")
         await until(pilot, lambda: sound.listened == ["Headset", "Built-in"])
@@ -152,12 +158,7 @@ async def test_the_microphone_in_the_settings_is_kept_unless_another_is_chosen(
     tmp_path: Path, key: str
 ) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
-    async with opened(tmp_path, ToldModels(), sound=sound, microphone="Headset") as (
-        app,
-        pilot,
-        session,
-    ):
-        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Headset"])
+    async with with_headset(tmp_path, sound) as (_, pilot, session):
         await pilot.press(key)
         await until(pilot, lambda: session.begun)
     assert session.restarted[-1].audio.input_device == "Headset"

@@ -34,6 +34,7 @@ async def test_a_form_is_opened_by_its_name_and_asks_the_first_question(desk: De
     assert reply.text == "All right, the medical intake form. What brings you in?"
     assert desk.forms.name == "the medical intake form"
     assert desk.is_open()
+    assert desk.reader.loads == 1, "the first answer need not wait for the model"
     assert desk.forms.block().endswith("Ask next: What brings you in?")
 
 
