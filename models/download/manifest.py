@@ -21,6 +21,7 @@ ADAPTED = {
     "intents": "its intent classifier was prepared",
     "slots": "its model for forms was prepared",
     "reranker": "its model for judging memories was prepared",
+    "completeness": "its model for the end of turns was prepared",
 }
 """What was done with each adapter, by the name of its field."""
 
@@ -46,6 +47,8 @@ class Manifest(BaseModel):
     """SHA-256 of the adapter for filling in forms; "" if there is none."""
     reranker: str = ""
     """SHA-256 of the adapter for judging memories; "" if there is none."""
+    completeness: str = ""
+    """SHA-256 of the adapter for judging whether words are complete; "" if there is none."""
 
 
 def read(folder: Path) -> Manifest | None:

@@ -1,11 +1,12 @@
-"""Sentence encoders, and models based on one that recognise intents, fill in forms and judge
-memories."""
+"""Sentence encoders, and models based on one that recognise intents, fill in forms, judge memories
+and judge whether a speaker's words are complete."""
 
 from typing import TYPE_CHECKING
 
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from models.encoder.completeness import OnnxCompleteness
     from models.encoder.intents import OnnxIntentClassifier
     from models.encoder.onnx import OnnxEncoder
     from models.encoder.reranker import OnnxReranker
@@ -16,6 +17,7 @@ else:
 
 __all__ = [
     "EncoderProcess",
+    "OnnxCompleteness",
     "OnnxEncoder",
     "OnnxIntentClassifier",
     "OnnxReranker",

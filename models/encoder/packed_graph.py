@@ -2,7 +2,8 @@
 
 The graph takes the token ids of one input (`models.encoder.packing.inputs`), shape (1, length). Its
 only output is `states`, shape (1, length, dimensions): the state of each token. NumPy computes the
-layers on top of it, in `models/encoder/slots.py` and `models/encoder/reranker.py`.
+layers on top of it, in `models/encoder/slots.py`, `models/encoder/reranker.py` and
+`models/encoder/completeness.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import onnx
 from tokenizers import Tokenizer
 
+from models.encoder.completeness import turn_input
 from models.encoder.graph import Graph, token_states
 from models.encoder.packing import Limits, inputs, special_ids
 from models.encoder.reranker import MEMORY_LIMITS
@@ -70,6 +72,23 @@ MEMORIES = Samples(
     ),
 )
 
+TURNS = (
+    ("what's the capital of", ""),
+    ("Set a timer for twenty five minutes", ""),
+    ("um so yesterday we went down to the harbour and", ""),
+    ("if it rains tomorrow", ""),
+    ("Half past nine", "At what time should I wake you?"),
+    ("it's oh seven nine", "What is your telephone number?"),
+    ("I never liked that job, to be honest, too many early mornings", ""),
+    ("Could you please remind me to call", ""),
+    ("yes", "Shall I add it to your shopping list?"),
+    ("milk, eggs, a bag of", "What do you need?"),
+    ("to get to the old town from the station", ""),
+    ("She moved to Lisbon with her two boys, and she says the weather is lovely", ""),
+)
+"""Words of turns that may not be over, each with the assistant's question or "", on which the range
+of the activations is measured."""
+
 
 def build_states(graph: Graph, published: Published) -> onnx.ModelProto:
     """Add the whole model to `graph`, and return it as an ONNX model."""
@@ -87,3 +106,11 @@ def sample_inputs(samples: Samples, tokenizer: Tokenizer) -> Iterator[list[int]]
         ids = tokenizer.encode(each, add_special_tokens=False).ids
         turned = items[number:] + items[:number]
         yield from (made.ids for made in inputs(ids, turned, samples.limits, first, separator))
+
+
+def sample_turns(tokenizer: Tokenizer) -> Iterator[list[int]]:
+    """Yield the token ids of each of `TURNS`."""
+    special = special_ids(tokenizer)
+    for turn in TURNS:
+        words, question = (tokenizer.encode(each, add_special_tokens=False).ids for each in turn)
+        yield turn_input(words, question, special).ids

@@ -107,10 +107,15 @@ class PackedModel:
         beginning = without_surrogates(text[: longest * CHARACTERS_PER_TOKEN])
         return self.tokenizer.encode(beginning, add_special_tokens=False)
 
+    @property
+    def special_ids(self) -> tuple[int, int]:
+        """The ids of [CLS] and [SEP]."""
+        return special_ids(self.tokenizer)
+
     def inputs(self, text: Ids, items: Sequence[str], limits: Limits) -> Iterator[Input]:
         """Pack a text's token ids with the items."""
         ids = [self.encode(each, limits.item).ids for each in items]
-        return inputs(text, ids, limits, *special_ids(self.tokenizer))
+        return inputs(text, ids, limits, *self.special_ids)
 
     def states(self, made: Input) -> Array:
         """Return the state of each token, shape (tokens, dimensions)."""

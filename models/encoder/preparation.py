@@ -1,7 +1,7 @@
 """Prepares a sentence-transformers model for the encoder by writing ONNX graphs.
 
     python -m models.encoder.preparation FOLDER [--adapter FOLDER] [--distilled FOLDER]
-        [--intents FOLDER] [--slots FOLDER] [--reranker FOLDER]
+        [--intents FOLDER] [--slots FOLDER] [--reranker FOLDER] [--completeness FOLDER]
 
 writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. The options
 are the folders of adapters, as the catalogue names them:
@@ -11,8 +11,9 @@ are the folders of adapters, as the catalogue names them:
   layers that this adapter changes.
 - `--intents`: makes the program write `intents.int8.onnx` (`models/encoder/intent_graph.py`), with
   no other adapter.
-- `--slots`, `--reranker`: make the program write `slots.int8.onnx` and `reranker.int8.onnx`
-  (`models/encoder/packed_graph.py`), each with no other adapter.
+- `--slots`, `--reranker`, `--completeness`: make the program write `slots.int8.onnx`,
+  `reranker.int8.onnx` and `completeness.int8.onnx` (`models/encoder/packed_graph.py`), each with no
+  other adapter.
 """
 
 import argparse
@@ -27,11 +28,18 @@ from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt, ModelError
+from models.encoder.completeness import COMPLETENESS, read_completeness_layers
 from models.encoder.graph import Graph, build
 from models.encoder.intent_graph import COMMANDS, build_intents, read_heads
 from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, open_session
-from models.encoder.packed_graph import FORMS, MEMORIES, build_states, sample_inputs
+from models.encoder.packed_graph import (
+    FORMS,
+    MEMORIES,
+    build_states,
+    sample_inputs,
+    sample_turns,
+)
 from models.encoder.reranker import RERANKER, read_judging_layers
 from models.encoder.slots import SLOTS, read_slot_layers
 from models.encoder.weights import Array, Published, distil, read_published
@@ -92,6 +100,7 @@ def prepare(
     intents: Path | None = None,
     slots: Path | None = None,
     reranker: Path | None = None,
+    completeness: Path | None = None,
 ) -> None:
     """Write the graphs of the model in `folder`, with the adapters in these folders.
 
@@ -112,6 +121,8 @@ def prepare(
             read_slot_layers(slots, published.dimensions)
         if reranker:
             read_judging_layers(reranker, published.dimensions)
+        if completeness:
+            read_completeness_layers(completeness, published.dimensions)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         _write(build(Graph(beside=True), published), folder / FULL)
@@ -126,6 +137,8 @@ def prepare(
             _write_states(folder, slots, sample_inputs(FORMS, tokenizer), SLOTS)
         if reranker:
             _write_states(folder, reranker, sample_inputs(MEMORIES, tokenizer), RERANKER)
+        if completeness:
+            _write_states(folder, completeness, sample_turns(tokenizer), COMPLETENESS)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
@@ -149,7 +162,7 @@ def _write(model: onnx.ModelProto, file: Path) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    for name in ("adapter", "distilled", "intents", "slots", "reranker"):
+    for name in ("adapter", "distilled", "intents", "slots", "reranker", "completeness"):
         parser.add_argument(f"--{name}", type=Path)
     try:
         prepare(**vars(parser.parse_args(arguments)))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 RESAMPLES = 2000
 BOUNDS = (2.5, 97.5)
@@ -25,6 +26,13 @@ def summary(
         return {}
     found = {f"p{q}": float(np.percentile(values, q)) for q in quantiles} | {"max": max(values)}
     return {name: round(value, digits) for name, value in found.items()}
+
+
+def auc(lower: ArrayLike, higher: ArrayLike) -> float:
+    """The share of pairs in which the number from `higher` is higher (the area under the ROC
+    curve); 0 if there are no pairs."""
+    low, high = np.asarray(lower), np.asarray(higher)
+    return float((low[:, None] < high).mean()) if len(low) and len(high) else 0.0
 
 
 def interval(

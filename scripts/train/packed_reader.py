@@ -1,5 +1,5 @@
 """An encoder that reads a text together with a list of items, and the small layers on top of it,
-for training. The reader of forms and the reranker use it."""
+for training. The reader of forms, the reranker and the judge of complete words use it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -20,6 +20,7 @@ from models.download.cache import ModelStore
 from models.encoder.packing import Input
 from models.encoder.reranker import MEMORY_LIMITS, judging_shapes
 from scripts.common.rows import InputUnusable
+from scripts.common.statistics import auc
 from scripts.train.lora import Optimiser
 from scripts.train.packed_reader import PackedReader
 from scripts.train.packed_samples import packed
@@ -198,11 +199,6 @@ def _outdated(model: Judge, tokenizer: Any, people: Sequence[Person]) -> float:
         share = model([succession_input(each, tokenizer)], "outdated").sigmoid()
         likely[each.outdated].append(float(share))
     return auc(np.array(likely[False]), np.array(likely[True]))
-
-
-def auc(lower: Vectors, higher: Vectors) -> float:
-    """The share of pairs in which the number from `higher` is higher; 0 if there are no pairs."""
-    return float((lower[:, None] < higher).mean()) if len(lower) and len(higher) else 0.0
 
 
 def encoding(folder: str, device: str) -> Encode:

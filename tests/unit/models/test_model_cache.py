@@ -219,6 +219,7 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
         "intents": "intent classifier",
         "slots": "forms",
         "reranker": "memories",
+        "completeness": "end of turns",
     }
     digests: dict[str, str] = {}
     open_encoder(tmp_path, hub.url).pull(["small"])
@@ -232,7 +233,7 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
         folder = store.location("small")
         assert (folder / "exported.onnx").read_text() == f"graph {digests}"
         names.append(manifest.vectors_name(folder))
-    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 9]
+    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 11]
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 
