@@ -12,6 +12,13 @@ from functools import partial
 
 from assistant.compose import SessionPlan, load_models
 from assistant.compose.activities import open_activities
+from assistant.compose.adapted_models import (
+    build_completeness,
+    build_intent_classifier,
+    build_reranker,
+    build_slot_reader,
+    find,
+)
 from assistant.compose.audio import load_detectors, no_detectors, open_audio
 from assistant.compose.conversation import (
     build_skills,
@@ -19,9 +26,6 @@ from assistant.compose.conversation import (
     skills_about_itself,
 )
 from assistant.compose.engines import (
-    find_intent_classifier,
-    find_reranker,
-    find_slot_reader,
     model_in_use,
     open_benchmark,
 )
@@ -56,9 +60,10 @@ from assistant.voice import (
     VoiceControl,
     VoiceDetector,
     VoiceLoop,
+    read_weights,
 )
 from assistant.voice.audio import FileMicrophone
-from models.selection import select_models
+from models.selection import ModelSelection, select_models
 
 PAUSE_BETWEEN_FILES_S = 0.3
 
@@ -205,14 +210,14 @@ async def open_assistant(
         loops: list[VoiceLoop] = []  # contains the voice loop once it exists
         sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
         hears = sound.microphone is not None
-        detectors = asyncio.create_task(_detectors(hears))
-        stack.callback(detectors.cancel)
         selection = await asyncio.to_thread(select_models, settings)
+        detectors = asyncio.create_task(_detectors(hears, selection, settings))
+        stack.callback(detectors.cancel)
         models = await load_models(selection, home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
         window = await open_short_term_memory(memory, models.llm, settings, bus)
-        reranker = await asyncio.to_thread(find_reranker, selection, settings)
+        reranker = await asyncio.to_thread(find, build_reranker, selection, settings)
         recaller = _recaller(memory, window, recorder, Reranking(reranker), stack)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
@@ -220,14 +225,14 @@ async def open_assistant(
         common = settings, bus, dialogue, window
         built = await build_skills(memory, *common, models.llm, remark, state)
         skills, forgetting, statements = built
-        reader = await asyncio.to_thread(find_slot_reader, selection, settings)
+        reader = await asyncio.to_thread(find, build_slot_reader, selection, settings)
         listening = (*common, state, reader, statements, remark, stack)
         skills.append(await open_activities(home, *listening))
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
         tools = open_tools(memory, settings, models.llm, dialogue, remark, stack)
         skills += await skills_about_itself(skills, state, control, named, settings, bus, tools)
-        classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
+        classifier = await asyncio.to_thread(find, build_intent_classifier, selection, settings)
         speech, heard = Speech(classifier, control, ringer, tools.find), await detectors
         loops.append(VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech))
         assistant = Assistant(bus, dialogue, loops[0], recordings, recorder, settings.audio)
@@ -250,8 +255,14 @@ async def _record(recorder: Recorder, plan: SessionPlan) -> None:
         await recorder.start(plan.record if plan.record.name else None)
 
 
-async def _detectors(hears: bool) -> tuple[VoiceDetector, EndOfTurn]:
-    return await asyncio.to_thread(load_detectors if hears else no_detectors)
+async def _detectors(
+    hears: bool, selection: ModelSelection, settings: Settings
+) -> tuple[VoiceDetector, EndOfTurn]:
+    voice, sound = await asyncio.to_thread(load_detectors if hears else no_detectors)
+    words = None
+    if hears:
+        words = await asyncio.to_thread(find, build_completeness, selection, settings)
+    return voice, EndOfTurn(sound, words, read_weights(), settings.turn.patience)
 
 
 def _recaller(

@@ -8,7 +8,7 @@ They come from the defaults below, a TOML file in the data folder (`settings.tom
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -105,14 +105,9 @@ class Turn(Section):
     hint_s: Positive = 0.032
     """Seconds of silence after which your words are transcribed, and after which it is first
     checked whether your turn has ended."""
-    stop_s: Positive = 0.35
-    """Seconds of silence that end a turn if it sounds finished and its words are complete; the
-    answer is prepared meanwhile."""
-    doubtful_wait_s: Positive = 1.6
-    """Seconds of silence that end a turn if it sounds finished but its words are incomplete, or the
-    other way round."""
-    incomplete_wait_s: Positive = 3.0
-    """Seconds of silence that end any turn, even in the middle of a phrase."""
+    patience: Annotated[float, Field(ge=0.25, le=4.0)] = 1.0
+    """Factor for how long you may pause in the middle of what you say. At 2, the assistant waits
+    longer and cuts you off less often; at 0.5, it answers sooner."""
     max_turn_s: Positive = 300
     """Seconds after which a turn is answered even if you are still speaking."""
     wake_phrase: str = ""
@@ -287,13 +282,20 @@ class Settings(Section):
     """Programs that offer tools (MCP servers), by the names that you give them."""
 
 
+RETIRED = frozenset({"turn.stop_s", "turn.doubtful_wait_s", "turn.incomplete_wait_s"})
+"""Settings of earlier versions. In the settings file or the environment, they have no effect, so
+that an old file can still be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """Settings, and the source of each: `section.name` → `default`, the file's path, the
-    environment variable or `flag`."""
+    environment variable or `flag`. `retired` are the settings of earlier versions that have no
+    effect, with their sources."""
 
     settings: Settings
     sources: Mapping[str, str]
+    retired: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(
@@ -316,7 +318,11 @@ def load(
     layers += [(key, "flag", value) for key, value in (flags or {}).items() if value is not None]
     tree: dict[str, dict[str, Any]] = {}
     sources = dict.fromkeys(_all_keys(), "default")
+    retired: dict[str, str] = {}
     for key, source, value in layers:
+        if key in RETIRED and source != "flag":
+            retired[key] = source
+            continue
         section, _, name = key.partition(".")
         tree.setdefault(section, {})[name] = value
         sources[key] = source
@@ -324,7 +330,7 @@ def load(
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         raise explained(error, sources) from error
-    return Loaded(settings, sources)
+    return Loaded(settings, sources, retired)
 
 
 def _all_keys() -> list[str]:

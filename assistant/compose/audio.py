@@ -11,11 +11,11 @@ from assistant.events import Notice, Severity, SoundReady
 from assistant.settings import Settings
 from assistant.voice import (
     AudioIO,
-    EndOfTurn,
     GatedVoiceDetector,
     NoDetector,
     SileroVoice,
     SmartTurn,
+    SoundJudge,
     VoiceDetector,
 )
 from assistant.voice.audio import (
@@ -35,11 +35,11 @@ from assistant.voice.audio import (
 )
 
 
-def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
+def load_detectors() -> tuple[VoiceDetector, SoundJudge]:
     return GatedVoiceDetector(SileroVoice()), SmartTurn()
 
 
-def no_detectors() -> tuple[VoiceDetector, EndOfTurn]:
+def no_detectors() -> tuple[VoiceDetector, SoundJudge]:
     """Return detectors without models, so that a session without a microphone starts sooner."""
     return NoDetector(), NoDetector()
 

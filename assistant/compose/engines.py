@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from threadpoolctl import threadpool_limits
 
-from assistant.errors import ModelError, SettingsError
+from assistant.errors import SettingsError
 from assistant.event_bus import EventBus
 from assistant.events import Loading, ModelsReady, Notice, Severity
 from assistant.memory import QueryEncoder, store_location
@@ -16,16 +16,13 @@ from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from assistant.skills import ModelInUse
 from models import catalogue
-from models.catalogue import Model, ModelRole
+from models.catalogue import ModelRole
 from models.download import ModelStore
 from models.hardware import detect, require_ram
 from models.interfaces import (
-    IntentClassifier,
     LanguageModel,
     ModelSet,
-    Reranker,
     SentenceEncoder,
-    SlotReader,
     SpeechToText,
     TextToSpeech,
 )
@@ -77,7 +74,7 @@ async def load_models(
     """
     # NumPy's threads spin while they wait, on the very cores that the engines need a moment later.
     threadpool_limits(limits=1, user_api="blas")
-    stt, tts = _recogniser(selection, settings), _voice(selection, settings)
+    stt, tts = build_recogniser(selection, settings), build_voice(selection, settings)
     llm = await asyncio.to_thread(
         _language_model,
         selection,
@@ -198,106 +195,6 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
     return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
 
 
-def find_intent_classifier(
-    selection: ModelSelection, settings: Settings
-) -> IntentClassifier | None:
-    """Create the intent classifier with `build_intent_classifier`. If this fails, log why and
-    return None. Blocking."""
-    try:
-        return build_intent_classifier(selection, settings)
-    except ModelError as error:
-        logger.warning("commands are recognised by the grammar alone: %s", error)
-        return None
-
-
-def build_intent_classifier(
-    selection: ModelSelection, settings: Settings
-) -> IntentClassifier | None:
-    """Create the intent classifier. It uses the first of the profile's encoders that was trained
-    for this task in the user's language. Return None if there is no such encoder. The caller must
-    `load` the classifier before use. Blocking.
-
-    Raises:
-        ModelMissing: the encoder is not on this machine.
-        ModelCorrupt: the encoder is damaged.
-    """
-    from models.encoder import OnnxIntentClassifier
-
-    places = _prepared(selection, settings, "intents")
-    return OnnxIntentClassifier(*places) if places else None
-
-
-def find_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
-    """Create the reader of forms with `build_slot_reader`. If this fails, log why and return None:
-    the user can still fill in forms by hand. Blocking."""
-    try:
-        return build_slot_reader(selection, settings)
-    except ModelError as error:
-        logger.warning("forms aren't filled in from what is said: %s", error)
-        return None
-
-
-def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
-    """Create the reader of forms. It uses the first of the profile's encoders that was trained for
-    this task in the user's language. Return None if there is no such encoder. The reader is not
-    loaded yet, because most sessions never open a form. Blocking.
-
-    Raises:
-        ModelMissing: the encoder is not on this machine.
-        ModelCorrupt: the encoder is damaged.
-    """
-    from models.encoder import OnnxSlotReader
-
-    threads = min(QUERY_THREADS, selection.hardware.cores)
-    places = _prepared(selection, settings, "slots")
-    return OnnxSlotReader(*places, threads=threads) if places else None
-
-
-def find_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
-    """Create the reranker of memories with `build_reranker`. If this fails, log why and return
-    None. Blocking."""
-    try:
-        return build_reranker(selection, settings)
-    except ModelError as error:
-        logger.warning("memories can't be judged by whether they answer a question: %s", error)
-        return None
-
-
-def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | None:
-    """Create the reranker of memories. It uses the first of the profile's encoders that was trained
-    for this task in the user's language. Return None if there is no such encoder. The caller must
-    `load` the reranker before use. Blocking.
-
-    Raises:
-        ModelMissing: the encoder is not on this machine.
-        ModelCorrupt: the encoder is damaged.
-    """
-    from models.encoder import OnnxReranker
-
-    threads = min(QUERY_THREADS, selection.hardware.cores)
-    places = _prepared(selection, settings, "reranker")
-    return OnnxReranker(*places, threads=threads) if places else None
-
-
-def _prepared(
-    selection: ModelSelection, settings: Settings, adapter: str
-) -> tuple[Path, Path] | None:
-    """Find the first of the profile's encoders that supports the user's language and has this
-    adapter. Return the folders of the encoder and the adapter, or None if no encoder has it. Raises
-    ModelMissing or ModelCorrupt."""
-    for model in _encoders(selection, settings):
-        if found := model.adapters.get(adapter):
-            return selection.store.location(model.name), found.path
-    return None
-
-
-def _encoders(selection: ModelSelection, settings: Settings) -> list[Model]:
-    """Return the profile's encoders for the user's language."""
-    language = settings.persona.language.partition("-")[0]
-    models = [selection.store.catalogue.get(name) for name in selection.profile.encoders]
-    return [each for each in models if language in each.languages]
-
-
 def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
     from models.encoder import OnnxEncoder
 
@@ -321,7 +218,7 @@ async def _announce_choice(selection: ModelSelection, settings: Settings, bus: E
         bus.emit(Notice(f"The language model is {told}", mend=mend))
 
 
-def _recogniser(selection: ModelSelection, settings: Settings) -> SpeechToText:
+def build_recogniser(selection: ModelSelection, settings: Settings) -> SpeechToText:
     from models.stt import FasterWhisper
 
     folder = model_path(
@@ -331,7 +228,7 @@ def _recogniser(selection: ModelSelection, settings: Settings) -> SpeechToText:
     return FasterWhisper(folder, threads=threads, language=settings.persona.language)
 
 
-def _voice(selection: ModelSelection, settings: Settings) -> TextToSpeech:
+def build_voice(selection: ModelSelection, settings: Settings) -> TextToSpeech:
     from models.tts import Piper
 
     weights = model_path(

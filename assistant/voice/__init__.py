@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
     from assistant.voice.recalling import Recaller
     from assistant.voice.ringing import Ringing
+    from assistant.voice.turns.end_of_turn import EndOfTurn, read_weights
     from assistant.voice.turns.pipecat_models import (
-        EndOfTurn,
         GatedVoiceDetector,
         NoDetector,
         SileroVoice,
         SmartTurn,
+        SoundJudge,
         VoiceDetector,
     )
     from assistant.voice.voice_control import VoiceControl
@@ -36,10 +37,12 @@ __all__ = [
     "Ringing",
     "SileroVoice",
     "SmartTurn",
+    "SoundJudge",
     "Speech",
     "TaskSet",
     "VoiceControl",
     "VoiceDetector",
     "VoiceLoop",
     "VoiceSkill",
+    "read_weights",
 ]

@@ -1,5 +1,7 @@
 """What the assistant said last, so that it can say it again."""
 
+from assistant.language.sentences import sentences
+
 
 class LastSaid:
     """The last remark, or what the user heard of the last answer if that came later.
@@ -17,6 +19,12 @@ class LastSaid:
     def say(self, text: str, *, lasts: bool) -> None:
         """Note a text. `lasts` tells whether it surely quotes nothing that is hidden."""
         self.text, self._lasts = text, lasts
+
+    @property
+    def question(self) -> str:
+        """The question with which the text ends, or an empty string."""
+        found = sentences(self.text)
+        return found[-1].text if found and found[-1].text.endswith("?") else ""
 
     def hide(self) -> None:
         self.hides += 1

@@ -27,7 +27,8 @@ from assistant.voice.speech.speaking import Speak
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns.barge_in import BargeIn
-from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
+from assistant.voice.turns.end_of_turn import EndOfTurn
+from assistant.voice.turns.pipecat_models import VoiceDetector
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import IntentClassifier, ModelSet
 

@@ -1,6 +1,6 @@
 """Loads the model that finds the answers to a form's questions in what the user says."""
 
-from assistant.compose.engines import build_slot_reader
+from assistant.compose.adapted_models import build_slot_reader
 from assistant.errors import ModelMissing
 from assistant.settings import Settings
 from models.interfaces import SlotReader

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assistant.compose.engines import build_reranker
+from assistant.compose.adapted_models import build_reranker
 from assistant.memory import Reranking
 from assistant.paths import Home
 from assistant.settings import Settings

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assistant.compose.engines import build_intent_classifier
+from assistant.compose.adapted_models import build_intent_classifier
 from assistant.errors import ModelMissing
 from assistant.intents.command import (
     ARGUMENTS,

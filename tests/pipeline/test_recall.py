@@ -187,7 +187,7 @@ async def test_only_words_of_turns_are_stored_and_not_everything_recognised(
         sound(0.9, 0.4, 0.9, 0.6),
         tmp_path,
         settings=settings(),
-        end=ScriptedEnd(0.1),
+        end=ScriptedEnd(0.1, 0.1),
         recaller=remembering.recollection,
     ) as talk:
         remembering.follow(talk)

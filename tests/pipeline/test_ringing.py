@@ -92,7 +92,7 @@ async def test_it_rings_after_the_answer_if_the_user_went_on_speaking_after_a_pa
     tmp_path: Path,
 ) -> None:
     stt, hears = ScriptedStt("And then we went on."), sound(29.7, 0.7, 3.0, 0.7)
-    end, tts = ScriptedEnd(0.1), SlowTts()
+    end, tts = ScriptedEnd(0.1, 0.1), SlowTts()
     async with ringing(tmp_path, stt=stt, hears=hears, end=end, tts=tts) as (talk, heard):
         await until(lambda: talk.of(TurnStarted))
         rings = start(talk, insistent=False)

@@ -7,7 +7,14 @@ import pytest
 
 from assistant.events import AnswerText, Notice, PromptBuilt, SpeechIgnored, TurnHeard
 from assistant.voice.speech import hearing
-from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, sound
+from tests.support.fakes import (
+    ScriptedEnd,
+    ScriptedLlm,
+    ScriptedStt,
+    UnfinishedWords,
+    silence,
+    sound,
+)
 from tests.support.session import session
 
 
@@ -37,7 +44,7 @@ async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:
             "Tell me three facts" if s < 1.6 else "Tell me three facts about the ocean."
         )
     )
-    end = ScriptedEnd(0.1, 0.99)
+    end = ScriptedEnd(0.1, 0.1, 0.99)  # the sound of a longer pause is judged twice
     async with session(stt, llm, sound(0.8, 0.6, 0.8, 0.5), tmp_path, end=end) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["Tell me three facts about the ocean."]
@@ -56,7 +63,7 @@ async def test_a_late_transcript_belongs_to_its_turn(
 ) -> None:
     """The transcript arrives after the pause, or after the silence that would end the turn."""
     stt = ScriptedStt(by_length=lambda s: f"words of {s:.1f} seconds.", delay_s=delay_s)
-    end = ScriptedEnd(0.1, 0.99)
+    end = ScriptedEnd(0.1, 0.1, 0.99)  # the sound of a longer pause is judged twice
     async with session(
         stt, ScriptedLlm(), sound(0.8, pause_s, 0.8, 0.5), tmp_path, end=end
     ) as talk:
@@ -77,7 +84,7 @@ async def test_words_still_being_recognised_are_not_lost_when_the_next_utterance
         return known.setdefault(round(seconds, 1), next(texts, "too much"))
 
     stt = ScriptedStt(by_length=by_length, delay_s=1.0)
-    settings = {"turn": {"doubtful_wait_s": 0.5}}
+    settings = {"turn": {"patience": 0.25}}
     speech = sound(0.8, 0.8, 0.5, 1.0)
     async with session(stt, ScriptedLlm(), speech, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
@@ -92,30 +99,59 @@ async def test_a_turn_that_sounds_finished_stays_open_if_its_words_are_incomplet
     stt = ScriptedStt(
         by_length=lambda s: "My dog is called Max." if s > 1.6 else "My dog is called"
     )
-    async with session(stt, ScriptedLlm(), sound(0.8, 0.9, 0.5, 0.6), tmp_path) as talk:
+    words = UnfinishedWords("My dog is called")
+    speech = sound(0.8, 0.9, 0.5, 0.6)
+    async with session(stt, ScriptedLlm(), speech, tmp_path, completeness=words) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["My dog is called Max."]
 
 
 @pytest.mark.parametrize(
-    ("words", "decided_s"), [("Half an hour.", (0.6, 1.5)), ("I was thinking that", (1.9, 2.3))]
+    ("words", "sounds", "decided_s"),
+    [
+        ("Half an hour.", 0.99, (0.15, 0.3)),
+        ("Half an hour.", 0.1, (0.6, 2.6)),
+        ("I was thinking that", 0.1, (2.9, 3.2)),
+    ],
 )
-async def test_a_turn_that_does_not_sound_finished_ends_after_a_longer_silence(
-    tmp_path: Path, words: str, decided_s: tuple[float, float]
+async def test_the_less_finished_a_turn_sounds_and_reads_the_longer_is_the_wait(
+    tmp_path: Path, words: str, sounds: float, decided_s: tuple[float, float]
 ) -> None:
-    settings = {"turn": {"doubtful_wait_s": 0.7, "incomplete_wait_s": 2.0}}
     async with session(
         ScriptedStt(words),
         ScriptedLlm(),
-        sound(0.8, 2.6),
+        sound(0.8, 3.6),
         tmp_path,
-        settings=settings,
-        end=ScriptedEnd(0.1),
+        end=ScriptedEnd(sounds, sounds),
+        completeness=UnfinishedWords("I was thinking that"),
     ) as talk:
         await talk.to_the_end()
         [turn] = talk.turns
         assert turn.latency_ms.turn_decided is not None
         assert decided_s[0] * 1000 < turn.latency_ms.turn_decided < decided_s[1] * 1000
+
+
+async def test_the_judge_of_the_words_gets_the_question_that_was_just_asked(
+    tmp_path: Path,
+) -> None:
+    words = UnfinishedWords()
+    stt, llm = ScriptedStt("Book a table.", "Two people."), ScriptedLlm("Sure. For how many?")
+    speech = sound(0.8, 3.0, 0.5, 1.0)
+    async with session(stt, llm, speech, tmp_path, completeness=words) as talk:
+        await talk.to_the_end()
+        assert len(talk.turns) == 2
+        assert words.questions == ["", "For how many?"]
+
+
+async def test_a_turn_ends_even_if_the_hint_comes_later_than_the_longest_silence(
+    tmp_path: Path,
+) -> None:
+    settings = {"turn": {"hint_s": 0.9, "patience": 0.25}}
+    speech = sound(0.8, 2.0)
+    stt = ScriptedStt("Hello.")
+    async with session(stt, ScriptedLlm(), speech, tmp_path, settings=settings) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["Hello."]
 
 
 async def test_noise_recognised_as_words_is_not_a_turn(tmp_path: Path) -> None:

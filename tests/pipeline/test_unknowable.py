@@ -141,7 +141,7 @@ async def test_where_something_else_is_said_too_the_model_answers_with_a_hint(
 
 async def test_a_question_that_goes_on_leaves_no_trace_of_the_first_reply(tmp_path: Path) -> None:
     stt = ScriptedStt(by_length=lambda s: KEYS if s < 1.6 else f"{KEYS} {SKY}")
-    llm, end = ScriptedLlm("It scatters."), ScriptedEnd(0.1, 0.99)
+    llm, end = ScriptedLlm("It scatters."), ScriptedEnd(0.1, 0.1, 0.99)
     parts = (stt, llm, sound(0.8, 0.6, 0.8, 0.5), tmp_path)
     async with session(*parts, classifier=Judging(), end=end) as talk:
         await talk.to_the_end()

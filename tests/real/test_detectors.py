@@ -22,12 +22,12 @@ NAMES = [
 
 def started(detector: VoiceDetector, sound: Samples) -> list[int]:
     """The windows in which speech begins."""
-    endpointer = Endpointer(Turn(incomplete_wait_s=0.6))
+    endpointer = Endpointer(Turn())
     found = []
     for number in range(len(sound) // WINDOW):
         window = sound[number * WINDOW : (number + 1) * WINDOW]
         change = endpointer.feed(detector.probability(window))
-        if endpointer.turn_is_over(None, None):
+        if endpointer.silence_s >= 0.6:
             endpointer.reset()
         if change is SpeechChange.STARTED:
             found.append(number)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
-from assistant.compose.engines import build_intent_classifier
+from assistant.compose.adapted_models import build_intent_classifier
 from assistant.context.not_known import NOT_ONLINE
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from assistant.intents import CommandKind

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from assistant.compose.engines import build_reranker
+from assistant.compose.adapted_models import build_reranker
 from assistant.errors import ModelCorrupt, ModelMissing
 from assistant.memory.retrieval.reranking import ANSWERS, OUTDATED
 from assistant.settings import Persona, Settings

@@ -19,6 +19,7 @@ from assistant.voice.audio.portaudio import reinitialise
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
+from assistant.voice.turns.end_of_turn import EndOfTurn, read_weights
 from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
 from models.download.cache import ModelStore
 from models.interfaces import ModelSet, Samples
@@ -60,7 +61,8 @@ async def ringer(
     bus.subscribe(events.append)
     tts = Piper(store.weights("piper-en-us-joe-medium"))
     await asyncio.to_thread(tts.load)
-    detectors = await asyncio.to_thread(lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn()))
+    voice, judge = await asyncio.to_thread(lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn()))
+    detectors = voice, EndOfTurn(judge, None, read_weights(), 1.0)
     with in_environment(pulse.env):
         reinitialise()
         devices, echo = SoundDevices(), WebRtcCanceller()

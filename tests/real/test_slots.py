@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.compose.engines import build_slot_reader
+from assistant.compose.adapted_models import build_slot_reader
 from assistant.errors import ModelCorrupt, ModelMissing
 from assistant.forms import Form, FormReader, Slot, Value
 from assistant.forms.described import described

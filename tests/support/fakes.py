@@ -63,6 +63,21 @@ class ScriptedEnd:
         return self.verdicts.pop(0) if self.verdicts else 0.99
 
 
+class UnfinishedWords:
+    """Judges words as complete, except those that are listed."""
+
+    def __init__(self, *unfinished: str) -> None:
+        self.unfinished = unfinished
+        self.questions: list[str] = []
+
+    def load(self) -> None:
+        pass
+
+    def log_odds(self, words: str, question: str = "") -> float:
+        self.questions.append(question)
+        return -4.0 if words in self.unfinished else 2.0
+
+
 class ScriptedStt:
     """Transcribes audio as scripted: one text per call, and the last one repeatedly.
 

@@ -30,8 +30,10 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
 from assistant.voice.recalling import Recaller
+from assistant.voice.turns.end_of_turn import EndOfTurn, Weights
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import (
+    Completeness,
     IntentClassifier,
     LanguageModel,
     ModelSet,
@@ -40,6 +42,8 @@ from models.interfaces import (
     TextToSpeech,
 )
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
+
+WEIGHTS = Weights(words=1, sound=0.5, pause_s=0.5, spread=0.8, enough=2)
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -81,6 +85,7 @@ async def session(
     *,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     end: ScriptedEnd | None = None,
+    completeness: Completeness | None = None,
     tts: TextToSpeech | None = None,
     recaller: Recaller | None = None,
     obeys: bool = False,
@@ -95,6 +100,7 @@ async def session(
 
     Args:
         settings: sections that differ from the defaults; sounds are off.
+        end, completeness: judge the sound and the words at the end of a turn.
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know, and what answers claim.
         skills: those of another memory, in place of the session's own.
@@ -113,13 +119,12 @@ async def session(
     memory = ShortTermMemory(conversation, llm, read, transcript, bus.emit)
     dialogue = Dialogue(read, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
     microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()
-    voice = tts or ToneTts()
     loop = VoiceLoop(
         read,
         dialogue,
-        ModelSet(stt, llm, voice),
+        ModelSet(stt, llm, tts or ToneTts()),
         AudioIO(microphone, loudspeaker, echo or NoEcho(), speaks),
-        (LoudVoice(), end or ScriptedEnd()),
+        (LoudVoice(), EndOfTurn(end or ScriptedEnd(), completeness, WEIGHTS, read.turn.patience)),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         Speech(classifier, control, find_tool=find_tool),

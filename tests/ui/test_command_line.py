@@ -69,13 +69,13 @@ def test_global_flags_may_be_anywhere_and_talk_may_be_omitted(
 def test_flags_of_talk_set_settings(run: Run, talk: Conversation) -> None:
     line = (
         "talk --voice v.onnx --speed 1.5 --microphone usb --loudspeaker 3 --llm m.gguf "
-        "--language de --user kim --set turn.stop_s=0.4"
+        "--language de --user kim --set turn.hint_s=0.4"
     )
     assert run(*line.split())[0] == 0
     found = talk.settings
     assert (found.tts.model, found.tts.speed, found.persona.language) == ("v.onnx", 1.5, "de")
     assert (found.audio.input_device, found.audio.output_device) == ("usb", "3")
-    assert (found.llm.model, found.general.user, found.turn.stop_s) == ("m.gguf", "kim", 0.4)
+    assert (found.llm.model, found.general.user, found.turn.hint_s) == ("m.gguf", "kim", 0.4)
 
 
 def test_the_home_flag_says_where_the_home_is(run: Run, talk: Conversation, tmp_path: Path) -> None:
@@ -199,11 +199,11 @@ def test_a_reader_that_closes_the_pipe_causes_no_error_output(tmp_path: Path) ->
 
 
 def test_closed_standard_streams_cause_no_error(tmp_path: Path) -> None:
-    line = f'exec "{sys.executable}" -m ui.commands.main config set turn.stop_s 0.5 <&- >&- 2>&-'
+    line = f'exec "{sys.executable}" -m ui.commands.main config set turn.hint_s 0.5 <&- >&- 2>&-'
     environment = {**os.environ, "ASSISTANT_HOME": str(tmp_path)}
     done = subprocess.run(["sh", "-c", line], cwd=ROOT, env=environment, check=False)
     assert done.returncode == 0
-    assert (tmp_path / "settings.toml").read_text() == "[turn]\nstop_s = 0.5\n"
+    assert (tmp_path / "settings.toml").read_text() == "[turn]\nhint_s = 0.5\n"
 
 
 # -- config -------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_config_never_shows_a_key(run: Run, home: Home) -> None:
 @pytest.mark.parametrize(
     ("key", "text", "written", "value"),
     [
-        ("turn.stop_s", "0.25", "stop_s = 0.25", 0.25),
+        ("turn.hint_s", "0.25", "hint_s = 0.25", 0.25),
         ("persona.name", "42", 'name = "42"', "42"),
         ("persona.instructions", 'Say "hi".\nBe brief.', "instructions =", 'Say "hi".\nBe brief.'),
         ("audio.push_to_talk", "yes", "push_to_talk = true", True),
@@ -261,14 +261,29 @@ def test_config_set_writes_the_right_type_and_keeps_the_rest(
 def test_config_refuses_invalid_settings_and_leaves_the_file_unchanged(
     run: Run, home: Home
 ) -> None:
-    assert run("config", "set", "turn.stop_s", "-1")[0] == 2
+    assert run("config", "set", "turn.hint_s", "-1")[0] == 2
     assert run("config", "set", "turn.stops", "1")[0] == 2
     assert not home.settings_file.exists()
 
 
+def test_config_names_settings_of_earlier_versions_and_does_not_write_them(
+    run: Run, home: Home
+) -> None:
+    home.settings_file.write_text("[turn]\nstop_s = 0.3\n")
+    code, lines, _ = run("config")
+    told = f"# turn.stop_s (from {home.settings_file}) no longer has any effect; remove it."
+    assert (code, told in lines) == (0, True)
+    assert json.loads(run("config", "--json")[1][0])["retired"].keys() == {"turn.stop_s"}
+    code, _, errors = run("config", "set", "turn.stop_s", "0.5")
+    assert code == 2
+    assert "no setting `turn.stop_s`" in " ".join(errors)
+    assert run("config", "unset", "turn.stop_s")[0] == 0
+    assert home.settings_file.read_text() == ""
+
+
 def test_config_unset_repairs_a_file_with_an_unknown_setting(run: Run, home: Home) -> None:
-    home.settings_file.write_text("[turn]\nstops = 1\nstop_s = 0.3\n")
+    home.settings_file.write_text("[turn]\nstops = 1\nhint_s = 0.3\n")
     codes = [run("config", *words)[0] for words in ((), ("unset", "turn.stops"), ())]
     assert codes == [2, 0, 0]
     assert run("config", "unset", "turn.stops")[0] == 2
-    assert home.settings_file.read_text() == "[turn]\nstop_s = 0.3\n"
+    assert home.settings_file.read_text() == "[turn]\nhint_s = 0.3\n"

@@ -86,7 +86,7 @@ async def told(pilot: Pilot[None], app: PaneApp, *sentences: str) -> None:
 async def test_the_most_wanted_settings_come_first_and_all_are_listed_and_explained(
     home: Home,
 ) -> None:
-    set_setting(home, "turn.stop_s", "0.5")
+    set_setting(home, "turn.hint_s", "0.5")
     async with opened(home, size=(120, 40)) as (app, pilot):
         listing = app.query_one(SettingsPane).query_one(Listing)
         ids = [option.id for option in listing.options if option.id is not None]
@@ -94,10 +94,10 @@ async def test_the_most_wanted_settings_come_first_and_all_are_listed_and_explai
         assert set(ids[len(MOST_WANTED) :]) == set(load(home.settings_file).sources)
         assert "persona.name" in shown(app)
         assert "The assistant's name." in shown(app)
-        go_to(app, "turn.stop_s")
+        go_to(app, "turn.hint_s")
         await pilot.pause()
-        assert "turn.stop_s = 0.5   default: 0.35" in shown(app)
-        assert "Seconds of silence that end a turn" in shown(app)
+        assert "turn.hint_s = 0.5   default: 0.032" in shown(app)
+        assert "Seconds of silence after which your words" in shown(app)
 
 
 def test_each_row_fits_a_narrow_terminal_and_shows_no_secret(home: Home) -> None:

@@ -40,8 +40,8 @@ def test_a_server_is_not_set_up_by_single_settings_but_can_be_removed(
 
 
 def test_changing_another_setting_keeps_the_servers(home: Home, file: Path) -> None:
-    set_setting(home, "turn.stop_s", "0.5")
+    set_setting(home, "turn.hint_s", "0.5")
 
     loaded = load(file, environment={})
-    assert loaded.settings.turn.stop_s == 0.5
+    assert loaded.settings.turn.hint_s == 0.5
     assert loaded.settings.mcp["files"].env == {"TOKEN": "s3cret"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import SettingsError
-from assistant.settings import Section, Settings, load
+from assistant.settings import Section, Settings, Turn, load
 
 
 def test_without_sources_every_setting_has_its_default(tmp_path: Path) -> None:
@@ -17,15 +17,17 @@ def test_without_sources_every_setting_has_its_default(tmp_path: Path) -> None:
 
 def test_each_source_overrides_the_one_before(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
-    file.write_text("[turn]\nstart_s = 1\nstop_s = 1\nhint_s = 1\n", encoding="utf-8")
-    environment = {"ASSISTANT_TURN__STOP_S": "2", "ASSISTANT_TURN__HINT_S": "2"}
+    file.write_text("[turn]\nstart_s = 1\nmax_turn_s = 1\nhint_s = 1\n", encoding="utf-8")
+    environment = {"ASSISTANT_TURN__MAX_TURN_S": "2", "ASSISTANT_TURN__HINT_S": "2"}
 
-    loaded = load(file, environment=environment, flags={"turn.hint_s": "3", "turn.stop_s": None})
+    loaded = load(
+        file, environment=environment, flags={"turn.hint_s": "3", "turn.max_turn_s": None}
+    )
 
     turn = loaded.settings.turn
-    assert (turn.start_s, turn.stop_s, turn.hint_s) == (1, 2, 3)
+    assert (turn.start_s, turn.max_turn_s, turn.hint_s) == (1, 2, 3)
     assert loaded.sources["turn.start_s"] == str(file)
-    assert loaded.sources["turn.stop_s"] == "ASSISTANT_TURN__STOP_S"
+    assert loaded.sources["turn.max_turn_s"] == "ASSISTANT_TURN__MAX_TURN_S"
     assert loaded.sources["turn.hint_s"] == "flag"
     assert loaded.sources["turn.duck"] == "default"
 
@@ -62,13 +64,13 @@ def test_the_variables_for_folders_are_not_settings(tmp_path: Path) -> None:
     [
         (b"\xff\xfe\x00", "can't be read", None),
         (
-            "[turn]\nstop_s = -1\n",
-            "`turn.stop_s` takes more than 0.0, not -1",
-            "assistant config unset turn.stop_s",
+            "[turn]\nmax_turn_s = -1\n",
+            "`turn.max_turn_s` takes more than 0.0, not -1",
+            "assistant config unset turn.max_turn_s",
         ),
         ("[turn]\nstops = 1\n", "no setting `turn.stops`", "assistant config unset turn.stops"),
-        ("[trun]\nstop_s = 1\n", "no setting `trun`", "Correct"),
-        ("stop_s = 1\n", "outside of any [section]", None),
+        ("[trun]\nmax_turn_s = 1\n", "no setting `trun`", "Correct"),
+        ("max_turn_s = 1\n", "outside of any [section]", None),
         ("[turn\n", "can't be read", None),
         (
             '[audio]\necho = "loud"\n',
@@ -103,8 +105,8 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
     ("key", "value", "takes"),
     [
         ("general.profile", "huge", "takes `tiny`, `small` or `default`, not 'huge'"),
-        ("turn.stop_s", "soon", "takes a number, not 'soon'"),
-        ("turn.stop_s", "0", "takes more than 0.0, not '0'"),
+        ("turn.max_turn_s", "soon", "takes a number, not 'soon'"),
+        ("turn.max_turn_s", "0", "takes more than 0.0, not '0'"),
         ("memory.hot_rows", "2.5", "takes a whole number, not '2.5'"),
         ("memory.hot_rows", 2.5, "takes a whole number, not 2.5"),
         ("memory.hot_rows", "-3", "takes 0 or more, not '-3'"),
@@ -172,3 +174,16 @@ def test_a_wrong_tool_server_is_named_with_the_error(tmp_path: Path, text: str, 
     assert said in str(error.value)
     assert "s3cret" not in str(error.value)
     assert error.value.mend == f"Correct {file}."
+
+
+def test_settings_of_earlier_versions_have_no_effect_and_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("[turn]\nstop_s = 0.5\npatience = 2.0\n", encoding="utf-8")
+    loaded = load(file, environment={"ASSISTANT_TURN__INCOMPLETE_WAIT_S": "2"})
+    assert loaded.settings.turn == Turn(patience=2.0)
+    assert loaded.retired == {
+        "turn.stop_s": str(file),
+        "turn.incomplete_wait_s": "ASSISTANT_TURN__INCOMPLETE_WAIT_S",
+    }
+    with pytest.raises(SettingsError, match=r"no setting `turn\.stop_s`"):
+        load(file, environment={}, flags={"turn.stop_s": "0.3"})

@@ -40,10 +40,16 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
         case _:
             loaded = settings()
             row = {"event": "config", "settings": [*rows(loaded), *tool_server_rows(loaded)]}
+            row["retired"] = dict(loaded.retired)
             missing = "" if file.exists() else " (does not exist yet: all defaults)"
-            lines = [f"# {file}{missing}", *_lines(loaded)]
+            lines = [f"# {file}{missing}", *_retired(loaded), *_lines(loaded)]
     print_result(row, *lines, as_json=args.json)
     return 0
+
+
+def _retired(loaded: Loaded) -> Iterator[str]:
+    for key, source in loaded.retired.items():
+        yield f"# {key} (from {source}) no longer has any effect; remove it."
 
 
 def _lines(loaded: Loaded) -> Iterator[str]:

@@ -2,12 +2,12 @@
 and transcribes them.
 
 Silero estimates the probability of a voice for every 32 ms. From these probabilities, the
-endpointer decides when speech begins, pauses and resumes. As soon as speech pauses, two checks run
-in parallel to find out whether the user has finished. Smart Turn judges the sound of the last
-seconds, and the transcribed words are checked for completeness. The words are also passed on at
-once, so that an answer is prepared during the pause. The answer is confirmed when the endpointer
-decides that the turn is over. It is withdrawn if the user goes on speaking. So every turn has
-exactly one transcript of all its audio, and late results can't split a turn.
+endpointer decides when speech begins, pauses and resumes. As soon as speech pauses, the sound of
+the last seconds is judged, and the words are transcribed and judged, to find out whether the user
+has finished (`assistant/voice/turns/end_of_turn.py`). The words are also passed on at once, so that
+an answer is prepared during the pause. The answer is confirmed when the turn is over. It is
+withdrawn if the user goes on speaking. So every turn has exactly one transcript of all its audio,
+and late results can't split a turn.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from pipecat.frames.frames import Frame, InterruptionFrame
+from pipecat.frames.frames import Frame, InterruptionFrame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.errors import ModelError
@@ -40,14 +40,9 @@ from assistant.voice.latency import TurnTimes
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.hallucination import SpeechSegment, why_not_speech
 from assistant.voice.speech.utterance import AudioWindow, Utterance
-from assistant.voice.turns.endpointing import (
-    WINDOW,
-    WINDOW_S,
-    Endpointer,
-    SpeechChange,
-    completeness_of,
-)
-from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
+from assistant.voice.turns.end_of_turn import RECHECK_S, EndOfTurn, Evidence
+from assistant.voice.turns.endpointing import WINDOW, WINDOW_S, Endpointer, SpeechChange
+from assistant.voice.turns.pipecat_models import VoiceDetector
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, Transcription
 
 logger = logging.getLogger(__name__)
@@ -55,8 +50,9 @@ logger = logging.getLogger(__name__)
 PREROLL_WINDOWS = 12
 """Number of windows (0.38 s) before speech was detected that belong to the utterance, because they
 contain its first consonant."""
-SMART_TURN_WINDOWS = int(8 / WINDOW_S)
-"""Number of windows that Smart Turn judges (8 s)."""
+JUDGED_WINDOWS = int(8 / WINDOW_S)
+"""Number of windows whose sound is judged (8 s)."""
+RECHECK_WINDOWS = round(RECHECK_S / WINDOW_S)
 SEGMENT_S = 10.0
 """Seconds of speech after which the next pause ends a segment."""
 LONGEST_SEGMENT_S = 24.0
@@ -85,7 +81,6 @@ class Hear(FrameProcessor):
         super().__init__(name="hear", enable_direct_mode=True)
         self._settings = settings.turn
         self._partials = settings.stt.partials
-        self._language = settings.persona.language
         self._dialogue = dialogue
         self._stt = stt
         self._voice = voice
@@ -94,7 +89,7 @@ class Hear(FrameProcessor):
         self._pending = np.empty((2, 0), dtype=np.int16)
         """The beginning of the next window: the microphone's samples, and the samples played."""
         self._preroll: deque[AudioWindow] = deque(maxlen=PREROLL_WINDOWS)
-        self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
+        self._tail: deque[Samples] = deque(maxlen=JUDGED_WINDOWS)
         self._utterance: Utterance | None = None
         """The utterance in progress, or the last one while it is still being transcribed."""
         self._noise_floor = 30.0
@@ -122,6 +117,8 @@ class Hear(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
+        if isinstance(frame, StartFrame):
+            self._jobs.start(self._end_of_turn.load())
         if isinstance(frame, TypedFrame):
             await self._typed(frame.text)
         elif not isinstance(frame, MicrophoneFrame):
@@ -136,7 +133,6 @@ class Hear(FrameProcessor):
         released."""
         utterance = self._speaking
         if utterance is not None:
-            self._transcribe(utterance)
             await self._end(utterance)
 
     async def give_up(self, reason: str) -> None:
@@ -201,12 +197,10 @@ class Hear(FrameProcessor):
         speaks = self._endpointer.silence_s == 0
         if change is SpeechChange.PAUSED:
             self._transcribe(utterance)
-            audio = np.concatenate(list(self._tail))
-            self._jobs.start(self._ask_smart_turn(utterance, utterance.revision, audio))
+            self._judge_sound(utterance)
         elif change is SpeechChange.RESUMED:
             await self._go_on(utterance, segment=utterance.segment_s >= SEGMENT_S)
         elif utterance.seconds >= self._settings.max_turn_s:
-            self._transcribe(utterance)
             if not (utterance.replaced or self._dialogue.asleep):
                 self._dialogue.emit(Notice(TOO_LONG, Severity.WARNING))
             await self._end(utterance)
@@ -216,26 +210,34 @@ class Hear(FrameProcessor):
         elif speaks and round(utterance.seconds / WINDOW_S) % PARTIAL_EVERY_WINDOWS == 0:
             self._transcribe_so_far(utterance)
         await self._end_if_over(utterance)
+        longer = self._endpointer.silent_windows == RECHECK_WINDOWS
+        if utterance is self._speaking and longer and utterance.words is not None:
+            self._judge_sound(utterance)
 
-    async def _ask_smart_turn(self, utterance: Utterance, revision: int, audio: Samples) -> None:
-        probability = await asyncio.to_thread(self._end_of_turn.probability, audio)
-        if utterance.revision == revision:
-            utterance.sounds_finished = probability > 0.5
-            await self._end_if_over(utterance)
+    def _judge_sound(self, utterance: Utterance) -> None:
+        audio, silence_s = np.concatenate(list(self._tail)), self._endpointer.silence_s
+        self._jobs.start(self._note_sound(utterance, utterance.evidence, audio, silence_s))
+
+    async def _note_sound(
+        self, utterance: Utterance, evidence: Evidence, audio: Samples, silence_s: float
+    ) -> None:
+        await self._end_of_turn.judge_sound(evidence, audio, silence_s)
+        await self._end_if_over(utterance)
 
     async def _end_if_over(self, utterance: Utterance) -> None:
-        if utterance is self._speaking and self._endpointer.turn_is_over(
-            utterance.sounds_finished, utterance.completeness
+        if utterance is self._speaking and self._end_of_turn.is_over(
+            utterance.evidence, self._endpointer.silence_s
         ):
             await self._end(utterance)
 
     async def _end(self, utterance: Utterance) -> None:
         """End the turn, and confirm its answer now or as soon as its words are known."""
+        self._transcribe(utterance)
         self._await_speech()
         utterance.over_at = time.monotonic()
         if utterance.replaced:
             self._utterance = None
-        elif utterance.completeness is not None:
+        elif utterance.transcribed:
             await self._settle(utterance)
 
     async def _settle(self, utterance: Utterance) -> None:
@@ -324,7 +326,7 @@ class Hear(FrameProcessor):
         if utterance.replaced:
             return
         text = await utterance.with_earlier(newest)
-        utterance.completeness = completeness_of(text, self._language)
+        utterance.transcribed = True
         answer = SpeculativeAnswer(
             text, TurnTimes(utterance.last_voice), own_voice=utterance.own_voice
         )
@@ -333,10 +335,17 @@ class Hear(FrameProcessor):
         if utterance.over_at is not None:
             await self._settle(utterance)
         else:
-            await self._end_if_over(utterance)
+            self._jobs.start(self._judge_words(utterance, utterance.evidence, text))
         if text:
             await self.push_frame(PartialFrame(text, answer.own_voice))
             await self.push_frame(AnswerRequestFrame(answer))
+
+    async def _judge_words(self, utterance: Utterance, evidence: Evidence, text: str) -> None:
+        dialogue = self._dialogue
+        follows = dialogue.attention.follows_answer(dialogue.speech_began)
+        question = dialogue.last_said.question if follows else ""
+        await self._end_of_turn.judge_words(evidence, text, question)
+        await self._end_if_over(utterance)
 
     def _transcribe_so_far(self, utterance: Utterance) -> None:
         """Start a partial transcript while the user is still speaking, if it is to be shown or may

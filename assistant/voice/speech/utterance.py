@@ -7,7 +7,8 @@ import numpy as np
 
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.hallucination import SpeechSegment
-from assistant.voice.turns.endpointing import WINDOW_S, Completeness
+from assistant.voice.turns.end_of_turn import Evidence
+from assistant.voice.turns.endpointing import WINDOW_S
 from models.interfaces import Samples
 
 OVERLAP_WINDOWS = 3
@@ -29,8 +30,8 @@ class Utterance:
     """Speech that becomes a turn, unless it is discarded.
 
     A long utterance is cut into segments, so that its beginning is transcribed only once. Whenever
-    the user goes on after a pause, a new revision begins: the newest segment's words, the results
-    of both checks for the turn's end, and the answer are discarded.
+    the user goes on after a pause, a new revision begins: the newest segment's words, the evidence
+    that the turn was over, and the answer are discarded.
     """
 
     windows: list[AudioWindow]
@@ -45,10 +46,10 @@ class Utterance:
     transcription begins."""
     seconds: float = 0.0
     revision: int = 0
-    sounds_finished: bool | None = None
-    """Whether the user sounds finished, according to Smart Turn; None until it has answered."""
-    completeness: Completeness | None = None
-    """How complete the words are; None until they are known."""
+    transcribed: bool = False
+    """Whether the words are known."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """What tells whether the pause ends the turn."""
     answer: SpeculativeAnswer | None = None
     over_at: float | None = None
     """The `time.monotonic()` at which the turn was found to be over; None before."""
@@ -100,4 +101,6 @@ class Utterance:
             self.earlier = self.all_words()
             self.windows = self.windows[-OVERLAP_WINDOWS:]
         self.revision += 1
-        self.words = self.sounds_finished = self.completeness = None
+        self.words = None
+        self.transcribed = False
+        self.evidence = Evidence()

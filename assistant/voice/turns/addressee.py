@@ -100,5 +100,8 @@ class AddresseeDetector:
             return called
         if not self._required or answering:
             return text
-        follows = time.monotonic() - self._last_answer <= self._follow_up_s
-        return text if follows else None
+        return text if self.follows_answer(time.monotonic()) else None
+
+    def follows_answer(self, moment: float) -> bool:
+        """Whether `moment` (`time.monotonic`) is soon after the end of an answer."""
+        return moment - self._last_answer <= self._follow_up_s

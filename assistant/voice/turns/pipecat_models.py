@@ -19,8 +19,8 @@ class VoiceDetector(Protocol):
         """Return the probability of a voice in the next 512 samples of 16 kHz audio."""
 
 
-class EndOfTurn(Protocol):
-    """Judges whether a speaker has finished."""
+class SoundJudge(Protocol):
+    """Judges by the sound whether a speaker has finished."""
 
     def probability(self, samples: Samples, /) -> float:
         """Return the probability that the speaker has finished, given the last 8 s or less of

@@ -15,7 +15,8 @@ from typing import Any
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection
 
-from assistant.compose.engines import build_intent_classifier, load_models
+from assistant.compose.adapted_models import build_completeness, build_intent_classifier
+from assistant.compose.engines import load_models
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.event_bus import EventBus
@@ -33,9 +34,15 @@ from assistant.voice.recalling import Recaller
 from assistant.voice.ringing import Ringing
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.hearing import Hear
-from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
+from assistant.voice.turns.end_of_turn import EndOfTurn, read_weights
+from assistant.voice.turns.pipecat_models import (
+    GatedVoiceDetector,
+    SileroVoice,
+    SmartTurn,
+    VoiceDetector,
+)
 from assistant.voice.voice_control import VoiceControl
-from models.interfaces import IntentClassifier, ModelSet, SlotReader, TextToSpeech
+from models.interfaces import Completeness, IntentClassifier, ModelSet, SlotReader, TextToSpeech
 from models.selection import select_models
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
@@ -195,6 +202,7 @@ class Ours:
         self._home = home
         self._settings = settings
         self._models: ModelSet | None = None
+        self._words: Completeness | None = None
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
         self.parts = Parts()
@@ -206,6 +214,7 @@ class Ours:
         classifier = build_intent_classifier(selection, self._settings)
         if classifier is not None:
             await asyncio.to_thread(classifier.load)
+        self._words = build_completeness(selection, self._settings)
         self.parts = replace(self.parts, classifier=classifier)
         self._models = await load_models(
             selection, self._home, self._settings, EventBus(), hears=True, speaks=True
@@ -266,9 +275,7 @@ class Ours:
             *(self.parts.reader, stack),
             self.parts.left_open,
         )
-        detectors = await asyncio.to_thread(
-            lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())
-        )
+        detectors = await asyncio.to_thread(self._detectors)
         loop = VoiceLoop(
             *(settings, dialogue, self._models, AudioIO(source, loudspeaker, NoEcho())),
             *(detectors, self.parts.recaller(window), skills),
@@ -277,6 +284,11 @@ class Ours:
         bus.subscribe(loop.watch)
         dialogue.cache.warm(window.read_ahead())
         return dialogue, loop
+
+    def _detectors(self) -> tuple[VoiceDetector, EndOfTurn]:
+        patience = self._settings.turn.patience
+        ends = EndOfTurn(SmartTurn(), self._words, read_weights(), patience)
+        return GatedVoiceDetector(SileroVoice()), ends
 
     def _hand_on_speed(self, dialogue: Dialogue) -> None:
         has_read = dialogue.has_read

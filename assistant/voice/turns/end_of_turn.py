@@ -1,0 +1,169 @@
+"""Estimates whether the user's turn is over, while the user is silent.
+
+Three kinds of evidence count. The words may be complete or not. The sound of the last seconds may
+fall as at the end of a sentence. And the longer the silence lasts, the less likely it is that the
+user only pauses. Each kind contributes to one sum of log-odds, and the turn ends as soon as this
+sum is high enough. `scripts/train_turn_end.py` chooses the weights.
+"""
+
+import asyncio
+import logging
+import math
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assistant.errors import ModelError
+from assistant.voice.turns.pipecat_models import SoundJudge
+from data import located
+from models.interfaces import Completeness, Samples
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS = "turn_end.json"
+
+LEAST_SILENCE_S = 0.16
+"""Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter."""
+LONGEST_SILENCE_S = 3.0
+"""Seconds of silence that end any turn."""
+RECHECK_S = 0.256
+"""Seconds of silence after which the sound is judged once more, if the turn isn't over yet. With
+more silence in it, the judgement is better."""
+SUREST = 0.999
+"""Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
+WORDS_RANGE = -3.0, 6.0
+"""Log-odds from the judge of the words are limited to this range."""
+
+
+class Weights(BaseModel):
+    """How the kinds of evidence are combined.
+
+    Attributes:
+        words: factor of the log-odds that the words are complete.
+        sound: factor of the log-odds that the user sounds finished.
+        pause_s: the median length in seconds of a pause in the middle of a turn.
+        spread: the standard deviation of the logarithm of these lengths.
+        enough: the sum at which a turn ends.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    words: float = Field(ge=0)
+    sound: float = Field(ge=0)
+    pause_s: float = Field(gt=0)
+    spread: float = Field(gt=0)
+    enough: float
+
+
+def read_weights() -> Weights:
+    """Read the weights in use."""
+    return Weights.model_validate_json(located(WEIGHTS).read_bytes())
+
+
+def logit(probability: float) -> float:
+    """Convert the probability that a speaker sounds finished to log-odds."""
+    bounded = min(max(probability, 1 - SUREST), SUREST)
+    return math.log(bounded / (1 - bounded))
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What is known about a pause.
+
+    Attributes:
+        words: the log-odds that the words are complete; None until they were judged, 0 if nothing
+            can judge them.
+        sound: the log-odds that the user sounds finished; None until it was judged.
+        sound_s: the seconds of silence in the sound that was judged.
+    """
+
+    words: float | None = None
+    sound: float | None = None
+    sound_s: float = 0.0
+
+
+class EndOfTurn:
+    """Estimates whether a turn is over.
+
+    Args:
+        sound: judges the sound.
+        words: judges the words; None if no model for the user's language is on this machine.
+        weights: how both are combined with the length of the silence.
+        patience: the setting `turn.patience`.
+    """
+
+    def __init__(
+        self, sound: SoundJudge, words: Completeness | None, weights: Weights, patience: float
+    ) -> None:
+        self._sound = sound
+        self._words = words
+        self._ready = False
+        self._weights = weights
+        self._patience = patience
+
+    async def load(self) -> None:
+        """Load the judge of the words. If it can't be loaded, this is logged, and turns end by
+        their sound and the silence alone."""
+        if self._words is not None:
+            try:
+                await asyncio.to_thread(self._words.load)
+                self._ready = True
+            except ModelError:
+                logger.exception("nothing judges whether words are complete")
+
+    async def judge_sound(self, evidence: Evidence, samples: Samples, silence_s: float) -> None:
+        """Judge the sound, and note the result, unless one with more silence is there already.
+
+        Args:
+            samples: 16 kHz audio, of which at most the last 8 s count.
+            silence_s: the seconds of silence at its end.
+        """
+        found = logit(await asyncio.to_thread(self._sound.probability, samples))
+        if silence_s >= evidence.sound_s:
+            evidence.sound, evidence.sound_s = found, silence_s
+
+    async def judge_words(self, evidence: Evidence, words: str, question: str) -> None:
+        """Judge the words, and note the result.
+
+        Args:
+            question: the assistant's question that the words may answer, or empty.
+        """
+        found = 0.0
+        if self._words is not None and self._ready:
+            try:
+                found = await asyncio.to_thread(self._words.log_odds, words, question)
+            except ModelError:
+                logger.exception("the words could not be judged")
+        evidence.words = found
+
+    def sum(self, evidence: Evidence, silence_s: float) -> float:
+        """Add up the evidence that the turn is over after this many seconds of silence."""
+        return (
+            self._weights.words * self.bounded(evidence.words or 0.0)
+            + self._weights.sound * (evidence.sound or 0.0)
+            + self.of_silence(silence_s)
+        )
+
+    @staticmethod
+    def bounded(words: float) -> float:
+        """Bound the log-odds that the words are complete."""
+        least, most = WORDS_RANGE
+        return min(max(words, least), most)
+
+    def of_silence(self, silence_s: float) -> float:
+        """Return how much a silence of this length says that the turn is over: minus the logarithm
+        of the share of pauses within a turn that last at least as long. The logarithms of their
+        lengths have a normal distribution."""
+        weights = self._weights
+        ratio = max(silence_s, 0.01) / (weights.pause_s * self._patience)
+        share = math.erfc(math.log(ratio) / weights.spread / math.sqrt(2)) / 2
+        return -math.log(max(share, 1e-6))
+
+    def is_over(self, evidence: Evidence, silence_s: float) -> bool:
+        """Whether the turn ends after this many seconds of silence. It never ends before its words
+        were judged, unless the silence is very long."""
+        if silence_s >= LONGEST_SILENCE_S * self._patience:
+            return True
+        if evidence.words is None or silence_s < LEAST_SILENCE_S:
+            return False
+        return self.sum(evidence, silence_s) >= self._weights.enough + math.log(self._patience)

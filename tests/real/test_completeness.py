@@ -1,0 +1,97 @@
+"""The prepared judge of complete words judges as the trained model does, and gets plain turns
+right."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.compose.adapted_models import build_completeness
+from assistant.settings import Persona, Settings
+from models.download.cache import ModelStore
+from models.encoder.completeness import OnnxCompleteness
+from models.selection import select_models
+from scripts.common.spoken_turns import EVALUATION, PARTS, read_turns
+from scripts.train.turn_lessons import pauses
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
+]
+
+NAME = "all-minilm-l6-v2"
+RANK = 16
+"""Of the shipped adapter."""
+
+
+@pytest.fixture(scope="module")
+def folder(store: ModelStore) -> Path:
+    return store.location(NAME)
+
+
+@pytest.fixture(scope="module")
+def adapter(store: ModelStore) -> Path:
+    found = store.catalogue.get(NAME).completeness
+    assert found
+    return found.path
+
+
+@pytest.fixture(scope="module")
+def judge(folder: Path, adapter: Path) -> OnnxCompleteness:
+    made = OnnxCompleteness(folder, adapter)
+    made.load()
+    return made
+
+
+def test_log_odds_are_near_those_of_the_trained_model(
+    folder: Path, adapter: Path, judge: OnnxCompleteness
+) -> None:
+    import torch
+    from transformers import AutoTokenizer
+
+    from scripts.train.completeness import Judge, sample
+
+    model = Judge(str(folder), RANK, "cpu", half=False)
+    model.resume(adapter)
+    model.eval()
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    lessons = [each for turn in read_turns(EVALUATION, 60, PARTS[0]) for each in pauses(turn)]
+    with torch.no_grad():
+        theirs = [float(model([sample(each, tokenizer).made])[0]) for each in lessons]
+    ours = [judge.log_odds(each.words, each.question) for each in lessons]
+    distances = np.abs(np.subtract(theirs, ours))
+    assert distances.mean() < 0.4
+    assert np.mean((np.array(theirs) > 0) == (np.array(ours) > 0)) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("whole", "begun"),
+    [
+        ("What's the capital of France?", "What's the capital of"),
+        ("Set a timer for ten minutes.", "Set a timer for"),
+        ("My dog is called Max.", "My dog is called"),
+        ("Remind me to call Anna tomorrow.", "Remind me to"),
+        ("I like apples and pears.", "I like apples and"),
+        ("If it rains tomorrow, we'll stay at home.", "If it rains tomorrow"),
+        ("To leave the building, press the green button.", "To leave the building"),
+        ("I'd like a table for four, please.", "I'd like a table for"),
+    ],
+)
+def test_a_whole_turn_is_likelier_to_be_over_than_its_beginning(
+    judge: OnnxCompleteness, whole: str, begun: str
+) -> None:
+    assert judge.log_odds(whole) > 0 > judge.log_odds(begun)
+
+
+def test_a_short_answer_to_a_question_is_complete(judge: OnnxCompleteness) -> None:
+    question = "How many people is it for?"
+    assert judge.log_odds("Two people.", question) > max(0, judge.log_odds("Two people."))
+
+
+def test_the_profile_has_a_judge_in_english_only(folder: Path) -> None:
+    for language in ("en", "en-GB"):
+        chosen = Settings(persona=Persona(language=language))
+        assert build_completeness(select_models(chosen), chosen) is not None
+    german = Settings(persona=Persona(language="de"))
+    assert build_completeness(select_models(german), german) is None
+    assert folder.is_dir()
