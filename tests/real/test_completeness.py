@@ -84,8 +84,7 @@ def test_a_whole_turn_is_likelier_to_be_over_than_its_beginning(
 
 
 def test_a_short_answer_to_a_question_is_complete(judge: OnnxCompleteness) -> None:
-    question = "How many people is it for?"
-    assert judge.log_odds("Two people.", question) > max(0, judge.log_odds("Two people."))
+    assert judge.log_odds("At nine.", "For when should I set it?") > 0 > judge.log_odds("At nine.")
 
 
 def test_the_profile_has_a_judge_in_english_only(folder: Path) -> None:
