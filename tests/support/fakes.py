@@ -75,7 +75,7 @@ class UnfinishedWords:
 
     def log_odds(self, words: str, question: str = "") -> float:
         self.questions.append(question)
-        return -4.0 if words in self.unfinished else 2.0
+        return -4.0 if words in self.unfinished else 3.0
 
 
 class ScriptedStt:

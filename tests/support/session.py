@@ -43,7 +43,7 @@ from models.interfaces import (
 )
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
-WEIGHTS = Weights(words=1, sound=0.5, pause_s=0.5, spread=0.8, enough=2)
+WEIGHTS = Weights(words=1, sound=0.5, pause_s=0.5, spread=0.8, enough=5)
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 

@@ -34,6 +34,9 @@ SUREST = 0.999
 WORDS_RANGE = -3.0, 6.0
 """Log-odds from the judge of the words are limited to this range."""
 
+UNJUDGED_WORDS = 3.0
+"""The log-odds of words that nothing can judge, e.g. in another language. Most are complete."""
+
 
 class Weights(BaseModel):
     """How the kinds of evidence are combined.
@@ -71,8 +74,7 @@ class Evidence:
     """What is known about a pause.
 
     Attributes:
-        words: the log-odds that the words are complete; None until they were judged, 0 if nothing
-            can judge them.
+        words: the log-odds that the words are complete; None until they were judged.
         sound: the log-odds that the user sounds finished; None until it was judged.
         sound_s: the seconds of silence in the sound that was judged.
     """
@@ -128,7 +130,7 @@ class EndOfTurn:
         Args:
             question: the assistant's question that the words may answer, or empty.
         """
-        found = 0.0
+        found = UNJUDGED_WORDS
         if self._words is not None and self._ready:
             try:
                 found = await asyncio.to_thread(self._words.log_odds, words, question)

@@ -13,7 +13,13 @@ import numpy as np
 
 from assistant.settings import Turn
 from assistant.voice.speech.hearing import JUDGED_WINDOWS, PREROLL_WINDOWS
-from assistant.voice.turns.end_of_turn import LEAST_SILENCE_S, RECHECK_S, Evidence, logit
+from assistant.voice.turns.end_of_turn import (
+    LEAST_SILENCE_S,
+    RECHECK_S,
+    UNJUDGED_WORDS,
+    Evidence,
+    logit,
+)
 from assistant.voice.turns.endpointing import WINDOW, WINDOW_S, Endpointer, SpeechChange
 from assistant.voice.turns.pipecat_models import SileroVoice, SoundJudge
 from models.interfaces import STT_SAMPLE_RATE, Completeness, Samples, SpeechToText
@@ -90,7 +96,7 @@ class Listener:
     """Listens to recordings with models that are loaded.
 
     Args:
-        words: judges the words; None to leave them out.
+        words: judges the words; None if there is no judge for the language.
     """
 
     def __init__(self, stt: SpeechToText, words: Completeness | None, sound: SoundJudge) -> None:
@@ -113,7 +119,9 @@ class Listener:
         transcribe_s, found = timed(lambda: self._stt.transcribe(said))
         words = found.text.strip()
         transcribed_s = hint * WINDOW_S + transcribe_s
-        judge_s, odds = timed(lambda: self._words.log_odds(words, question) if self._words else 0.0)
+        judge_s, odds = timed(
+            lambda: self._words.log_odds(words, question) if self._words else UNJUDGED_WORDS
+        )
         asked = [each for each in (hint, round(RECHECK_S / WINDOW_S)) if each <= silence.windows]
         return Pause(
             began_s=silence.began * WINDOW_S - LEAD_IN_S,

@@ -10,6 +10,7 @@ from assistant.errors import ModelFailed, ModelMissing
 from assistant.voice.turns.end_of_turn import (
     LEAST_SILENCE_S,
     LONGEST_SILENCE_S,
+    UNJUDGED_WORDS,
     EndOfTurn,
     Evidence,
     Weights,
@@ -90,7 +91,7 @@ async def test_both_judges_are_asked_and_the_question_is_passed_on() -> None:
     words = UnfinishedWords("I think")
     ends, evidence = judge(words=words, sounds=(0.5, 1.0, 0.2)), Evidence()
     await ends.judge_words(evidence, "before it was loaded", "")
-    assert (evidence.words, words.questions) == (0, [])
+    assert (evidence.words, words.questions) == (UNJUDGED_WORDS, [])
     await ends.load()
     await ends.judge_words(evidence, "I think", "For when?")
     assert (evidence.words, words.questions) == (-4, ["For when?"])
@@ -110,8 +111,10 @@ async def test_without_a_judge_of_words_the_sound_and_the_silence_decide(
     with caplog.at_level(logging.CRITICAL, logger="assistant.voice.turns.end_of_turn"):
         await ends.load()
         await ends.judge_words(evidence, "Half an hour.", "")
-    assert evidence.words == 0
-    assert ends.is_over(Evidence(0, 5), 0.6)
+    assert evidence.words == UNJUDGED_WORDS
+    in_use = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
+    assert in_use.is_over(Evidence(evidence.words, sound=4), 0.35)
+    assert not in_use.is_over(Evidence(evidence.words, sound=-3), 1.0)
 
 
 def test_the_weights_in_use_end_a_complete_turn_soon_and_wait_for_an_unfinished_one() -> None:
