@@ -43,7 +43,9 @@ from models.interfaces import (
 )
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
-WEIGHTS = Weights(words=1, sound=0.5, pause_s=0.5, spread=0.8, enough=5)
+WEIGHTS = Weights(
+    words=1, least_words=-3, most_words=6, sound=0.5, pause_s=0.5, spread=0.8, enough=5
+)
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 

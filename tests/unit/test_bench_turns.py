@@ -78,7 +78,9 @@ def test_smart_turn_as_shipped_waits_three_seconds_if_a_turn_sounds_unfinished()
 
 
 def test_our_rule_uses_all_evidence() -> None:
-    weights = Weights(words=1, sound=1, pause_s=0.5, spread=0.8, enough=3)
+    weights = Weights(
+        words=1, least_words=-3, most_words=6, sound=1, pause_s=0.5, spread=0.8, enough=3
+    )
     rule = ours(EndOfTurn(NoDetector(), None, weights, 1.0))
     waits = [
         outcome(heard(pause(2.0, 3.3, last=True, words=words)), rule).wait_s or 0
@@ -145,7 +147,15 @@ def test_trying_weights_gives_what_the_rule_does() -> None:
         heard(pause(2.0, 3.3, last=True, words=-2), finished=False),
     ]
     for enough in (1.0, 2.0, 3.0):
-        weights = Weights(words=0.5, sound=0.5, pause_s=0.5, spread=0.8, enough=enough)
+        weights = Weights(
+            words=0.5,
+            least_words=-3,
+            most_words=6,
+            sound=0.5,
+            pause_s=0.5,
+            spread=0.8,
+            enough=enough,
+        )
         rule = ours(EndOfTurn(NoDetector(), None, weights, 1.0))
         wanted = figures([outcome(each, rule) for each in some])
         found = Silences(some).result(weights)

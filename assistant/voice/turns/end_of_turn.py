@@ -31,9 +31,6 @@ RECHECK_S = 0.256
 more silence in it, the judgement is better."""
 SUREST = 0.999
 """Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
-WORDS_RANGE = -3.0, 6.0
-"""Log-odds from the judge of the words are limited to this range."""
-
 UNJUDGED_WORDS = 3.0
 """The log-odds of words that nothing can judge, e.g. in another language. Most are complete."""
 
@@ -43,6 +40,7 @@ class Weights(BaseModel):
 
     Attributes:
         words: factor of the log-odds that the words are complete.
+        least_words, most_words: the range to which these log-odds are limited.
         sound: factor of the log-odds that the user sounds finished.
         pause_s: the median length in seconds of a pause in the middle of a turn.
         spread: the standard deviation of the logarithm of these lengths.
@@ -52,6 +50,8 @@ class Weights(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     words: float = Field(ge=0)
+    least_words: float
+    most_words: float
     sound: float = Field(ge=0)
     pause_s: float = Field(gt=0)
     spread: float = Field(gt=0)
@@ -140,17 +140,10 @@ class EndOfTurn:
 
     def sum(self, evidence: Evidence, silence_s: float) -> float:
         """Add up the evidence that the turn is over after this many seconds of silence."""
-        return (
-            self._weights.words * self.bounded(evidence.words or 0.0)
-            + self._weights.sound * (evidence.sound or 0.0)
-            + self.of_silence(silence_s)
-        )
-
-    @staticmethod
-    def bounded(words: float) -> float:
-        """Bound the log-odds that the words are complete."""
-        least, most = WORDS_RANGE
-        return min(max(words, least), most)
+        weights = self._weights
+        words = min(max(evidence.words or 0.0, weights.least_words), weights.most_words)
+        sound = evidence.sound or 0.0
+        return weights.words * words + weights.sound * sound + self.of_silence(silence_s)
 
     def of_silence(self, silence_s: float) -> float:
         """Return how much a silence of this length says that the turn is over: minus the logarithm

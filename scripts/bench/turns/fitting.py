@@ -25,19 +25,21 @@ from scripts.bench.voice.listening import CUT_OFF_S
 from scripts.common.rows import InputUnusable
 
 GRID = {
-    "words": (0.45, 0.6, 0.8, 1.1, 1.5),
-    "sound": (0.3, 0.5, 0.7, 1.0),
-    "pause_s": (0.3, 0.4, 0.5),
-    "spread": (0.5, 0.6, 0.8, 1.1),
+    "words": (0.6, 0.9, 1.3),
+    "least_words": (-4.0,),
+    "most_words": (-1.0,),
+    "sound": (0.3, 0.5, 0.8),
+    "pause_s": (0.3, 0.4),
+    "spread": (0.5, 0.7, 1.0),
 }
-ENOUGH = tuple(step / 4 for step in range(36))
+ENOUGH = tuple(round(step * 0.4 - 8, 1) for step in range(30))
 """The values of `Weights.enough` that are tried, the lowest first."""
-MOST_SPLIT, MOST_CUT_OFF = 0.031, 0.2
+MOST_SPLIT, MOST_CUT_OFF = 0.031, 0.34
 """The highest shares of finished turns split, and of unfinished phrases cut off, in recordings."""
-MOST_SPOKEN_SPLIT, MOST_SPOKEN_CUT_OFF = 0.23, 0.35
+MOST_SPOKEN_SPLIT, MOST_SPOKEN_CUT_OFF = 0.25, 0.45
 """The same for spoken turns. They have many more pauses than people make, and half of the pauses
 can't be foreseen."""
-SLOW = 0.15
+SLOW = 0.3
 """What a second of the 95th percentile of the wait counts, compared with one of the median."""
 SPOKEN, SPOKEN_SLOW = 0.1, 0.05
 """The same for the wait after spoken turns."""
@@ -91,14 +93,15 @@ class Silences:
             ]
         )
         self._there = np.array([self.times <= pause.lasts_s + 1e-6 for _, pause in pairs])
-        self._words = np.array([EndOfTurn.bounded(pause.words_odds) for _, pause in pairs])
+        self._words = np.array([pause.words_odds for _, pause in pairs])
         self._sound = np.array([[each.sound or 0.0 for each in row] for row in evidence])
 
     def result(self, weights: Weights) -> Result:
         """What `EndOfTurn.is_over` does with these weights."""
         ends = EndOfTurn(NoDetector(), None, weights, 1.0)
         silence = np.array([ends.of_silence(float(t)) for t in self.times])
-        odds = weights.words * self._words[:, None] + weights.sound * self._sound + silence
+        words = np.clip(self._words, weights.least_words, weights.most_words)
+        odds = weights.words * words[:, None] + weights.sound * self._sound + silence
         over = self._known & (self.times >= LEAST_SILENCE_S) & (odds >= weights.enough)
         over |= self.times >= LONGEST_SILENCE_S
         over &= self._there

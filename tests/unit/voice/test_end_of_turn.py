@@ -19,7 +19,7 @@ from assistant.voice.turns.end_of_turn import (
 from models.interfaces import Completeness
 from tests.support.fakes import ScriptedEnd, UnfinishedWords
 
-WEIGHTS = Weights(words=1, sound=1, pause_s=0.5, spread=0.8, enough=4)
+WEIGHTS = Weights(words=1, least_words=-3, most_words=6, sound=1, pause_s=0.5, spread=0.8, enough=4)
 SILENCE = np.zeros(16_000, np.int16)
 STEP_S = 0.032
 
@@ -113,11 +113,11 @@ async def test_without_a_judge_of_words_the_sound_and_the_silence_decide(
         await ends.judge_words(evidence, "Half an hour.", "")
     assert evidence.words == UNJUDGED_WORDS
     in_use = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
-    assert in_use.is_over(Evidence(evidence.words, sound=4), 0.35)
-    assert not in_use.is_over(Evidence(evidence.words, sound=-3), 1.0)
+    assert in_use.is_over(Evidence(evidence.words, sound=4), 0.4)
+    assert not in_use.is_over(Evidence(evidence.words, sound=-4), 0.4)
 
 
 def test_the_weights_in_use_end_a_complete_turn_soon_and_wait_for_an_unfinished_one() -> None:
     ends = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
-    assert ends.is_over(Evidence(words=7, sound=3), 0.2)
+    assert ends.is_over(Evidence(words=7, sound=3), 0.4)
     assert not ends.is_over(Evidence(words=-4, sound=0), 1.0)
