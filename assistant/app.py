@@ -13,10 +13,10 @@ from functools import partial
 from assistant.compose import SessionPlan, load_models
 from assistant.compose.activities import open_activities
 from assistant.compose.adapted_models import (
-    build_completeness,
     build_intent_classifier,
     build_reranker,
     build_slot_reader,
+    build_turn_judge,
     find,
 )
 from assistant.compose.audio import load_detectors, no_detectors, open_audio
@@ -261,7 +261,7 @@ async def _detectors(
     voice, sound = await asyncio.to_thread(load_detectors if hears else no_detectors)
     words = None
     if hears:
-        words = await asyncio.to_thread(find, build_completeness, selection, settings)
+        words = await asyncio.to_thread(find, build_turn_judge, selection, settings)
     return voice, EndOfTurn(sound, words, read_weights(), settings.turn.patience)
 
 

@@ -113,8 +113,7 @@ class PartialTranscript(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechIgnored(Event):
-    """Sound that did not become a turn. `reason` says why, e.g. noise, backchannel, echo, asleep or
-    muted."""
+    """Sound that did not become a turn. `reason` says why, e.g. noise, echo, asleep or muted."""
 
     reason: str
     text: str = ""

@@ -120,7 +120,7 @@ class Model(_Entry):
     """An adapter with which an encoder finds the values of a form's slots in an utterance."""
     reranker: LoraAdapter | None = None
     """An adapter with which an encoder judges which memories answer a question."""
-    completeness: LoraAdapter | None = None
+    turns: LoraAdapter | None = None
     """An adapter with which an encoder judges whether a speaker's words are complete."""
 
     @property

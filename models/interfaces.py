@@ -336,8 +336,11 @@ class SlotReader(Protocol):
         """
 
 
-class Completeness(Protocol):
-    """Judges whether a speaker's words are a complete turn."""
+class TurnJudge(Protocol):
+    """Judges what a speaker's words mean for whose turn it is.
+
+    It was trained as if both answers were equally likely. A judgement takes about two milliseconds.
+    """
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.
@@ -346,10 +349,21 @@ class Completeness(Protocol):
             ModelError: the model is missing or damaged.
         """
 
-    def log_odds(self, words: str, question: str = "") -> float:
+    def complete(self, words: str, question: str = "") -> float:
         """Return the log-odds that nothing more follows, given the words so far, and the
-        assistant's question that they may answer. 0 if there are no words. The model was trained as
-        if half of all pauses ended the turn. Takes about two milliseconds.
+        assistant's question that they may answer. 0 if there are no words.
+
+        Raises:
+            ModelFailed: the model is not loaded, or failed.
+        """
+
+    def interrupts(self, words: str, spoken: str) -> float:
+        """Return the log-odds that these words, said while the assistant speaks, ask it to stop.
+        Otherwise they only show that somebody listens, or are meant for somebody else. 0 if there
+        are no words.
+
+        Args:
+            spoken: what the assistant has said so far.
 
         Raises:
             ModelFailed: the model is not loaded, or failed.

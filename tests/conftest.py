@@ -24,14 +24,14 @@ DURATIONS = ROOT / "tests" / "durations.json"
 """Holds the seconds that each file takes, and each test that takes at least one second."""
 TORCH = frozenset(
     {
-        "tests/real/test_completeness.py",
+        "tests/real/test_turn_judge.py",
         "tests/real/test_distil_encoder.py",
         "tests/real/test_encoder.py",
         "tests/real/test_intents.py",
         "tests/real/test_mlx.py",
         "tests/real/test_reranker.py",
         "tests/real/test_slots.py",
-        "tests/real/test_train_completeness.py",
+        "tests/real/test_train_turn_judge.py",
         "tests/real/test_train_encoder.py",
         "tests/real/test_train_intents.py",
         "tests/real/test_train_knowable.py",

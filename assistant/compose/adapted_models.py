@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from assistant.errors import ModelError
 from assistant.settings import Settings
-from models.interfaces import Completeness, IntentClassifier, Reranker, SlotReader
+from models.interfaces import IntentClassifier, Reranker, SlotReader, TurnJudge
 from models.selection import ModelSelection
 
 logger = logging.getLogger(__name__)
@@ -54,19 +54,19 @@ def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | 
     return OnnxReranker(*places, threads=_threads(selection)) if places else None
 
 
-def build_completeness(selection: ModelSelection, settings: Settings) -> Completeness | None:
+def build_turn_judge(selection: ModelSelection, settings: Settings) -> TurnJudge | None:
     """Create the judge of complete words, as `build_intent_classifier` does."""
-    from models.encoder import OnnxCompleteness
+    from models.encoder import OnnxTurnJudge
 
-    places = _prepared(selection, settings, "completeness")
-    return OnnxCompleteness(*places) if places else None
+    places = _prepared(selection, settings, "turns")
+    return OnnxTurnJudge(*places) if places else None
 
 
 WITHOUT: Mapping[Callable[[ModelSelection, Settings], Any], str] = {
     build_intent_classifier: "commands are recognised by the grammar alone",
     build_slot_reader: "forms aren't filled in from what is said",
     build_reranker: "memories can't be judged by whether they answer a question",
-    build_completeness: "turns end by their sound and the silence alone",
+    build_turn_judge: "turns end by their sound and the silence alone",
 }
 """What the log says if a model can't be created."""
 

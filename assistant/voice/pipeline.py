@@ -85,7 +85,9 @@ class VoiceLoop:
         speech = speech or Speech()
         classifier = speech.classifier
         control = speech.control or VoiceControl(speed=settings.tts.speed)
-        self.hear = Hear(settings, dialogue, models.stt, *detectors)
+        voice, end_of_turn = detectors
+        self.hear = Hear(settings, dialogue, models.stt, voice, end_of_turn)
+        echoes = settings.audio.echo == "cancel"
         detector = ClaimDetector(classifier) if classifier is not None else None
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
         self.ringer = speech.ringer or Ringing(dialogue, speaks=sound.speaks)
@@ -100,7 +102,7 @@ class VoiceLoop:
                 self._microphone,
                 Echo(sound.echo),
                 self.hear,
-                BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
+                BargeIn(dialogue, end_of_turn.words, duck=settings.turn.duck, echoes=echoes),
                 self._route,
                 self.ringer,
                 Recall(recaller, dialogue, settings.memory),

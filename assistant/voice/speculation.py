@@ -61,6 +61,9 @@ class SpeculativeAnswer:
     tokens_per_s: float | None = None
     confirmed: bool = False
     withdrawn: bool = False
+    when_ready: Callable[[], object] | None = None
+    """Called once, when the answer is ready, i.e. when its first sound, or the command that it
+    carries out, waits for the decision."""
     passed: bool = False
     """Whether the answer was passed on to the language model. If so, withdrawing the answer must
     interrupt the model."""
@@ -99,6 +102,9 @@ class SpeculativeAnswer:
 
     async def may_be_heard(self) -> bool:
         """Wait until the answer is confirmed or withdrawn. Return whether it was confirmed."""
+        if self.when_ready is not None:
+            act, self.when_ready = self.when_ready, None
+            act()
         await self._decision.wait()
         return self.confirmed
 

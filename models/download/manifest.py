@@ -21,15 +21,16 @@ ADAPTED = {
     "intents": "its intent classifier was prepared",
     "slots": "its model for forms was prepared",
     "reranker": "its model for judging memories was prepared",
-    "completeness": "its model for the end of turns was prepared",
+    "turns": "its model for turns was prepared",
 }
 """What was done with each adapter, by the name of its field."""
 
 
 class Manifest(BaseModel):
-    """The manifest of one model. `source` tells the user where the model was downloaded from."""
+    """The manifest of one model. `source` tells the user where the model was downloaded from. What
+    only another version of this program writes is ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     model: str
     source: str
@@ -47,8 +48,8 @@ class Manifest(BaseModel):
     """SHA-256 of the adapter for filling in forms; "" if there is none."""
     reranker: str = ""
     """SHA-256 of the adapter for judging memories; "" if there is none."""
-    completeness: str = ""
-    """SHA-256 of the adapter for judging whether words are complete; "" if there is none."""
+    turns: str = ""
+    """SHA-256 of the adapter for judging whether words end or interrupt a turn; "" if none."""
 
 
 def read(folder: Path) -> Manifest | None:

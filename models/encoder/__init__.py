@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from models.encoder.completeness import OnnxCompleteness
     from models.encoder.intents import OnnxIntentClassifier
     from models.encoder.onnx import OnnxEncoder
     from models.encoder.reranker import OnnxReranker
     from models.encoder.slots import OnnxSlotReader
+    from models.encoder.turn_judge import OnnxTurnJudge
     from models.encoder.worker import EncoderProcess
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "EncoderProcess",
-    "OnnxCompleteness",
     "OnnxEncoder",
     "OnnxIntentClassifier",
     "OnnxReranker",
     "OnnxSlotReader",
+    "OnnxTurnJudge",
 ]

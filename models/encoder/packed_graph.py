@@ -3,7 +3,7 @@
 The graph takes the token ids of one input (`models.encoder.packing.inputs`), shape (1, length). Its
 only output is `states`, shape (1, length, dimensions): the state of each token. NumPy computes the
 layers on top of it, in `models/encoder/slots.py`, `models/encoder/reranker.py` and
-`models/encoder/completeness.py`.
+`models/encoder/turn_judge.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ from typing import NamedTuple
 import onnx
 from tokenizers import Tokenizer
 
-from models.encoder.completeness import turn_input
 from models.encoder.graph import Graph, token_states
 from models.encoder.packing import Limits, inputs, special_ids
 from models.encoder.reranker import MEMORY_LIMITS
 from models.encoder.slots import SLOT_LIMITS
+from models.encoder.turn_judge import turn_input
 from models.encoder.weights import Published
 
 

@@ -1,7 +1,7 @@
 """Prepares a sentence-transformers model for the encoder by writing ONNX graphs.
 
     python -m models.encoder.preparation FOLDER [--adapter FOLDER] [--distilled FOLDER]
-        [--intents FOLDER] [--slots FOLDER] [--reranker FOLDER] [--completeness FOLDER]
+        [--intents FOLDER] [--slots FOLDER] [--reranker FOLDER] [--turns FOLDER]
 
 writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. The options
 are the folders of adapters, as the catalogue names them:
@@ -11,8 +11,8 @@ are the folders of adapters, as the catalogue names them:
   layers that this adapter changes.
 - `--intents`: makes the program write `intents.int8.onnx` (`models/encoder/intent_graph.py`), with
   no other adapter.
-- `--slots`, `--reranker`, `--completeness`: make the program write `slots.int8.onnx`,
-  `reranker.int8.onnx` and `completeness.int8.onnx` (`models/encoder/packed_graph.py`), each with no
+- `--slots`, `--reranker`, `--turns`: make the program write `slots.int8.onnx`,
+  `reranker.int8.onnx` and `turns.int8.onnx` (`models/encoder/packed_graph.py`), each with no
   other adapter.
 """
 
@@ -28,7 +28,6 @@ from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt, ModelError
-from models.encoder.completeness import COMPLETENESS, read_completeness_layers
 from models.encoder.graph import Graph, build
 from models.encoder.intent_graph import COMMANDS, build_intents, read_heads
 from models.encoder.intents import INTENTS
@@ -42,6 +41,7 @@ from models.encoder.packed_graph import (
 )
 from models.encoder.reranker import RERANKER, read_judging_layers
 from models.encoder.slots import SLOTS, read_slot_layers
+from models.encoder.turn_judge import TURNS, read_turn_layers
 from models.encoder.weights import Array, Published, distil, read_published
 
 THINGS = (
@@ -100,7 +100,7 @@ def prepare(
     intents: Path | None = None,
     slots: Path | None = None,
     reranker: Path | None = None,
-    completeness: Path | None = None,
+    turns: Path | None = None,
 ) -> None:
     """Write the graphs of the model in `folder`, with the adapters in these folders.
 
@@ -121,8 +121,8 @@ def prepare(
             read_slot_layers(slots, published.dimensions)
         if reranker:
             read_judging_layers(reranker, published.dimensions)
-        if completeness:
-            read_completeness_layers(completeness, published.dimensions)
+        if turns:
+            read_turn_layers(turns, published.dimensions)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         _write(build(Graph(beside=True), published), folder / FULL)
@@ -137,8 +137,8 @@ def prepare(
             _write_states(folder, slots, sample_inputs(FORMS, tokenizer), SLOTS)
         if reranker:
             _write_states(folder, reranker, sample_inputs(MEMORIES, tokenizer), RERANKER)
-        if completeness:
-            _write_states(folder, completeness, sample_turns(tokenizer), COMPLETENESS)
+        if turns:
+            _write_states(folder, turns, sample_turns(tokenizer), TURNS)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
@@ -162,7 +162,7 @@ def _write(model: onnx.ModelProto, file: Path) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    for name in ("adapter", "distilled", "intents", "slots", "reranker", "completeness"):
+    for name in ("adapter", "distilled", "intents", "slots", "reranker", "turns"):
         parser.add_argument(f"--{name}", type=Path)
     try:
         prepare(**vars(parser.parse_args(arguments)))

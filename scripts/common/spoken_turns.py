@@ -1,4 +1,5 @@
-"""Reads turns whose writers marked where the speaker pauses without being done."""
+"""Reads turns whose writers marked where the speaker pauses without being done, and what people say
+while the assistant speaks."""
 
 from dataclasses import dataclass
 
@@ -7,8 +8,15 @@ from scripts.common.rows import InputUnusable, read_rows
 
 TRAINING = "training/turns.jsonl"
 EVALUATION = "evaluation/turns.jsonl"
-PARTS = ("dev", "test")
-"""The parts of the evaluation set. Weights are chosen on the first part only."""
+HEARD = "training/turns_heard.jsonl"
+"""What a recogniser hears of the turns for training at each pause, from `scripts/hear_turns.py`."""
+INTERRUPTIONS, JUDGED_INTERRUPTIONS = (
+    "training/interruptions.jsonl",
+    "evaluation/interruptions.jsonl",
+)
+PARTS = ("dev", "dev2", "test")
+"""The parts of the evaluation sets. Weights are chosen on the first part only; `dev2` was looked at
+during an earlier choice, and only turns have it."""
 PAUSE = "|"
 
 
@@ -45,3 +53,34 @@ def read_turns(name: str, limit: int | None = None, part: str | None = None) -> 
             raise InputUnusable(f"Line {number} of {located(name)} has no words.")
         found.append(SpokenTurn(row["by"], parts, row.get("question") or ""))
     return found[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """What somebody says while the assistant speaks.
+
+    Attributes:
+        speaking: what the assistant has said so far.
+        stops: whether the assistant should stop and listen.
+    """
+
+    by: str
+    speaking: str
+    said: str
+    stops: bool
+
+
+def read_interruptions(
+    name: str, limit: int | None = None, part: str | None = None
+) -> list[Interruption]:
+    """The interruptions in a file below `data`, or those of one part, at most `limit`.
+
+    Raises:
+        InputUnusable: the file can't be read.
+    """
+    rows = read_rows(located(name), "by", "speaking", "said", "stops")
+    return [
+        Interruption(row["by"], row["speaking"], row["said"], row["stops"])
+        for row in rows
+        if part is None or row.get("part") == part
+    ][:limit]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Remarked, SpeechIgnored, TurnStarted
-from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, sound
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, UnfinishedWords, sound
 from tests.support.session import session
 
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
@@ -36,13 +36,13 @@ async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_played
 @pytest.mark.parametrize(
     ("seconds", "words", "reason"),
     [
-        ((1.0, 1.8, 0.35, 0.5), "Mm-hmm.", "backchannel"),
+        ((1.0, 1.8, 0.35, 0.5), "Mm-hmm.", "no interruption"),
         # The second "mm-hmm" withdraws the first, without interrupting the answer.
-        ((1.4, 1.8, 0.35, 0.16, 0.35, 0.6), "Mm-hmm, mm-hmm.", "backchannel"),
+        ((1.4, 1.8, 0.35, 0.16, 0.35, 0.6), "Mm-hmm, mm-hmm.", "no interruption"),
         ((1.0, 1.8, 0.7, 0.5), "Three four five six.", "echo"),
     ],
 )
-async def test_backchannels_and_echoes_of_the_answer_only_lower_the_voice(
+async def test_listeners_words_and_echoes_of_the_answer_only_lower_the_voice(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     seconds: tuple[float, ...],
@@ -50,7 +50,8 @@ async def test_backchannels_and_echoes_of_the_answer_only_lower_the_voice(
     reason: str,
 ) -> None:
     stt = count_then(words, seconds[0] + 0.2)
-    async with session(stt, ScriptedLlm(LONG), sound(*seconds), tmp_path) as talk:
+    judge = UnfinishedWords(listens=("Mm-hmm.", "Mm-hmm, mm-hmm."))
+    async with session(stt, ScriptedLlm(LONG), sound(*seconds), tmp_path, judge=judge) as talk:
         gains: list[float] = []
         set_gain = talk.dialogue.voice.set_gain
 
@@ -74,7 +75,7 @@ async def test_speech_before_the_first_word_of_the_answer_joins_the_question(
     """Nothing of the first answer was played, so the model gets both questions at once."""
     llm = ScriptedLlm(LONG, "Both then.", token_s=0.4)
     stt = ScriptedStt(by_length=lambda s: "Tell me a joke." if s > 1.2 else "Or a poem.")
-    async with session(stt, llm, sound(1.0, 0.6, 0.6, 0.5), tmp_path) as talk:
+    async with session(stt, llm, sound(1.0, 1.5, 0.6, 0.5), tmp_path) as talk:
         await talk.to_the_end()
         first, second = talk.turns
         assert (first.assistant, first.interrupted) == ("", True)

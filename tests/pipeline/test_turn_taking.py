@@ -101,9 +101,24 @@ async def test_a_turn_that_sounds_finished_stays_open_if_its_words_are_incomplet
     )
     words = UnfinishedWords("My dog is called")
     speech = sound(0.8, 0.9, 0.5, 0.6)
-    async with session(stt, ScriptedLlm(), speech, tmp_path, completeness=words) as talk:
+    async with session(stt, ScriptedLlm(), speech, tmp_path, judge=words) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["My dog is called Max."]
+
+
+async def test_a_pause_shorter_than_the_answer_takes_splits_no_turn(tmp_path: Path) -> None:
+    """After words that seem complete, the user goes on while the answer is still being written."""
+    llm = ScriptedLlm("Here is one about the sea for you.", token_s=0.2)
+    stt = ScriptedStt(by_length=lambda s: "Tell me a poem about the sea." if s > 1.6 else "A poem.")
+    async with session(stt, llm, sound(0.8, 0.9, 0.5, 2.0), tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.user == "Tell me a poem about the sea."
+        assert not turn.interrupted
+        assert turn.latency_ms.turn_decided is not None
+        assert turn.latency_ms.first_token is not None
+        assert turn.latency_ms.turn_decided >= turn.latency_ms.first_token
+        assert [message for message in talk.history() if "A poem." in message[1]] == []
 
 
 @pytest.mark.parametrize(
@@ -123,7 +138,7 @@ async def test_the_less_finished_a_turn_sounds_and_reads_the_longer_is_the_wait(
         sound(0.8, 3.6),
         tmp_path,
         end=ScriptedEnd(sounds, sounds),
-        completeness=UnfinishedWords("I was thinking that"),
+        judge=UnfinishedWords("I was thinking that"),
     ) as talk:
         await talk.to_the_end()
         [turn] = talk.turns
@@ -137,7 +152,7 @@ async def test_the_judge_of_the_words_gets_the_question_that_was_just_asked(
     words = UnfinishedWords()
     stt, llm = ScriptedStt("Book a table.", "Two people."), ScriptedLlm("Sure. For how many?")
     speech = sound(0.8, 3.0, 0.5, 1.0)
-    async with session(stt, llm, speech, tmp_path, completeness=words) as talk:
+    async with session(stt, llm, speech, tmp_path, judge=words) as talk:
         await talk.to_the_end()
         assert len(talk.turns) == 2
         assert words.questions == ["", "For how many?"]

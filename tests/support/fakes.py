@@ -64,18 +64,27 @@ class ScriptedEnd:
 
 
 class UnfinishedWords:
-    """Judges words as complete, except those that are listed."""
+    """Judges words as complete and as interrupting, except those that are listed.
 
-    def __init__(self, *unfinished: str) -> None:
+    Args:
+        listens: words that only show that somebody listens.
+    """
+
+    def __init__(self, *unfinished: str, listens: Sequence[str] = ()) -> None:
         self.unfinished = unfinished
+        self.listens = listens
         self.questions: list[str] = []
 
     def load(self) -> None:
         pass
 
-    def log_odds(self, words: str, question: str = "") -> float:
+    def complete(self, words: str, question: str = "") -> float:
         self.questions.append(question)
         return -4.0 if words in self.unfinished else 3.0
+
+    def interrupts(self, words: str, spoken: str) -> float:
+        del spoken
+        return -3.0 if words in self.listens else 3.0
 
 
 class ScriptedStt:

@@ -33,13 +33,13 @@ from assistant.voice.recalling import Recaller
 from assistant.voice.turns.end_of_turn import EndOfTurn, Weights
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import (
-    Completeness,
     IntentClassifier,
     LanguageModel,
     ModelSet,
     Samples,
     SpeechToText,
     TextToSpeech,
+    TurnJudge,
 )
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
@@ -87,7 +87,7 @@ async def session(
     *,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     end: ScriptedEnd | None = None,
-    completeness: Completeness | None = None,
+    judge: TurnJudge | None = None,
     tts: TextToSpeech | None = None,
     recaller: Recaller | None = None,
     obeys: bool = False,
@@ -102,7 +102,7 @@ async def session(
 
     Args:
         settings: sections that differ from the defaults; sounds are off.
-        end, completeness: judge the sound and the words at the end of a turn.
+        end, judge: judge the sound and the words at the end of a turn.
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know, and what answers claim.
         skills: those of another memory, in place of the session's own.
@@ -126,7 +126,7 @@ async def session(
         dialogue,
         ModelSet(stt, llm, tts or ToneTts()),
         AudioIO(microphone, loudspeaker, echo or NoEcho(), speaks),
-        (LoudVoice(), EndOfTurn(end or ScriptedEnd(), completeness, WEIGHTS, read.turn.patience)),
+        (LoudVoice(), EndOfTurn(end or ScriptedEnd(), judge, WEIGHTS, read.turn.patience)),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         Speech(classifier, control, find_tool=find_tool),

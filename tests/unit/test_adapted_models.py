@@ -13,7 +13,7 @@ from models.catalogue import Catalogue
 from models.selection import ModelSelection, select_models
 
 NAME = "all-minilm-l6-v2"
-ADAPTERS = ("intents", "slots", "reranker", "completeness")
+ADAPTERS = ("intents", "slots", "reranker", "turns")
 Build = Callable[[ModelSelection, Settings], object | None]
 
 

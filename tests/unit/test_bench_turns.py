@@ -9,7 +9,7 @@ from assistant.voice.turns.end_of_turn import EndOfTurn, Weights
 from assistant.voice.turns.pipecat_models import NoDetector
 from models.interfaces import SpokenPiece, WordTime
 from scripts.bench.turns.fitting import Silences, chosen
-from scripts.bench.turns.pauses import Heard, Pause, in_a_room
+from scripts.bench.turns.pauses import ANSWER_S, Heard, Pause, in_a_room
 from scripts.bench.turns.policies import (
     Outcome,
     compared,
@@ -81,13 +81,16 @@ def test_our_rule_uses_all_evidence() -> None:
     weights = Weights(
         words=1, least_words=-3, most_words=6, sound=1, pause_s=0.5, spread=0.8, enough=3
     )
-    rule = ours(EndOfTurn(NoDetector(), None, weights, 1.0))
+    ends = EndOfTurn(NoDetector(), None, weights, 1.0)
+    rule = ours(ends, answer_s=0.0)
     waits = [
         outcome(heard(pause(2.0, 3.3, last=True, words=words)), rule).wait_s or 0
         for words in (4, 1, -3)
     ]
     assert waits == sorted(waits)
     assert waits[0] < 0.2 < waits[1] < 1.5 < waits[2]
+    end = pause(2.0, 3.3, last=True, words=4)
+    assert outcome(heard(end), ours(ends, answer_s=0.5)).wait_s == pytest.approx(0.6, abs=0.1)
 
 
 def test_figures_give_shares_and_waits() -> None:
@@ -167,7 +170,7 @@ def test_trying_weights_gives_what_the_rule_does() -> None:
 def test_weights_are_chosen_that_make_few_mistakes_and_wait_little() -> None:
     result = (sets := turns(3)).result(chosen(sets, sets))
     assert (result.split, result.cut_off) == (0, 0)
-    assert result.middle < 0.4
+    assert result.middle < ANSWER_S + 0.2
 
 
 def test_if_all_weights_make_too_many_mistakes_that_is_said() -> None:

@@ -118,7 +118,7 @@ class Hear(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, StartFrame):
-            self._jobs.start(self._end_of_turn.load())
+            self._jobs.start(self._end_of_turn.words.load())
         if isinstance(frame, TypedFrame):
             await self._typed(frame.text)
         elif not isinstance(frame, MicrophoneFrame):
@@ -335,7 +335,10 @@ class Hear(FrameProcessor):
         if utterance.over_at is not None:
             await self._settle(utterance)
         else:
-            self._jobs.start(self._judge_words(utterance, utterance.evidence, text))
+            evidence = utterance.evidence
+            evidence.ready = not text
+            answer.when_ready = lambda: self._jobs.start(self._note_ready(utterance, evidence))
+            self._jobs.start(self._judge_words(utterance, evidence, text))
         if text:
             await self.push_frame(PartialFrame(text, answer.own_voice))
             await self.push_frame(AnswerRequestFrame(answer))
@@ -345,6 +348,10 @@ class Hear(FrameProcessor):
         follows = dialogue.attention.follows_answer(dialogue.speech_began)
         question = dialogue.last_said.question if follows else ""
         await self._end_of_turn.judge_words(evidence, text, question)
+        await self._end_if_over(utterance)
+
+    async def _note_ready(self, utterance: Utterance, evidence: Evidence) -> None:
+        evidence.ready = True
         await self._end_if_over(utterance)
 
     def _transcribe_so_far(self, utterance: Utterance) -> None:

@@ -1,8 +1,9 @@
 """The pipeline's step after `hearing`: decides whether a sound interrupts the assistant's voice.
 
-The voice is lowered as soon as someone seems to speak, and stopped when the recogniser finds words.
-A cough, an "mm-hmm" or an echo of the assistant's own voice doesn't stop the voice. It only lowers
-the voice, for half a second at most.
+The voice is lowered as soon as someone seems to speak, and stopped when the recogniser finds words
+that ask for it: a command, a question, "wait". A cough, an "mm-hmm", words to somebody else in the
+room or an echo of the assistant's own voice doesn't stop the voice. It only lowers the voice, for
+half a second at most.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ from assistant.voice.frames import (
     StopSpeakingFrame,
 )
 from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.turns.words import WordJudge
 
 DUCKING_S = 0.5
 """Maximum number of seconds for which the voice is lowered."""
@@ -57,22 +59,21 @@ OTHER_SHARE = 0.6
 """Minimum number and minimum share of words that the answer doesn't contain. With fewer such words,
 sound that resembles the assistant's own voice counts as an echo."""
 
-_BACKCHANNEL_WORDS = (
-    "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
-    "right sure cool nice great true really alright exactly indeed"
-)
-_BACKCHANNEL_PHRASES = re.compile(
-    r"\b(?:i see|got it|all right|makes sense|of course|thats right|fair enough)\b"
-)
-_MOST_BACKCHANNEL_WORDS = 4
+INTERRUPTS, BEGINS_TO_INTERRUPT = 0.0, 2.0
+"""Minimum log-odds that an utterance, or its first words, ask the assistant to stop. First words
+may still become something else."""
 
 
 class BargeIn(FrameProcessor):
-    """Lowers or stops the assistant's voice, depending on what the user says."""
+    """Lowers or stops the assistant's voice, depending on what the user says.
 
-    def __init__(self, dialogue: Dialogue, *, duck: float, echoes: bool) -> None:
+    Without a judge of words, everything that is not an echo interrupts.
+    """
+
+    def __init__(self, dialogue: Dialogue, words: WordJudge, *, duck: float, echoes: bool) -> None:
         super().__init__(name="barge-in")
         self._dialogue = dialogue
+        self._words = words
         self._duck = duck
         self._echoes = echoes
         """Whether the microphone may pick up the loudspeaker's sound."""
@@ -105,7 +106,7 @@ class BargeIn(FrameProcessor):
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
-            if self._reason(frame.text, frame.own_voice) is None:
+            if await self._reason(frame.text, frame.own_voice, BEGINS_TO_INTERRUPT) is None:
                 if self._dialogue.aloud and not self._was_talked_over():
                     await self._interrupt()
                 await self.push_frame(frame, direction)
@@ -121,9 +122,10 @@ class BargeIn(FrameProcessor):
 
     async def _requested(self, frame: AnswerRequestFrame) -> None:
         answer = frame.answer
+        text, own_voice = answer.user_text, answer.own_voice
+        reason = None if answer.typed else await self._reason(text, own_voice, INTERRUPTS)
         if answer.withdrawn:
             return
-        reason = None if answer.typed else self._reason(answer.user_text, answer.own_voice)
         if reason == "echo" or (reason is not None and self._dialogue.aloud):
             self._considering.start(self._consider(frame, reason))
             return
@@ -148,12 +150,19 @@ class BargeIn(FrameProcessor):
             answer.passed = True
             await self.push_frame(frame)
 
-    def _reason(self, text: str, own_voice: float) -> str | None:
-        """Return the reason why these words don't interrupt the voice, or None if they do."""
+    async def _reason(self, text: str, own_voice: float, least: float) -> str | None:
+        """Return the reason why these words don't interrupt the voice, or None if they do.
+
+        Args:
+            least: minimum log-odds of an interruption.
+        """
         if self._is_echo(text, own_voice):
             return "echo"
-        if is_backchannel(text):
-            return "backchannel"
+        if self._dialogue.aloud and recognise(text, self._dialogue.attention.names) is None:
+            answer = self._dialogue.sounds_in_the_room()
+            odds = await self._words.interrupts(text, answer.heard if answer is not None else "")
+            if odds is not None and odds < least:
+                return "no interruption"
         addressed = self._dialogue.ringing or self._dialogue.meant_for_me(text) is not None
         return None if addressed else "not addressed"
 
@@ -198,15 +207,6 @@ class BargeIn(FrameProcessor):
             self._restoring.cancel()
             self._restoring = None
         self._dialogue.voice.set_gain(1.0)
-
-
-def is_backchannel(text: str) -> bool:
-    """Whether `text` is only a sign of listening, such as "mm-hmm" or "okay, right"."""
-    words = _words(text)
-    if not 0 < len(words) <= _MOST_BACKCHANNEL_WORDS:
-        return False
-    rest = _BACKCHANNEL_PHRASES.sub(" ", " ".join(words))
-    return all(word in _BACKCHANNEL_WORDS.split() for word in rest.split())
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0, just_spoken: str = "") -> bool:

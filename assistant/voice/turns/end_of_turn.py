@@ -7,23 +7,23 @@ sum is high enough. `scripts/train_turn_end.py` chooses the weights.
 """
 
 import asyncio
-import logging
 import math
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assistant.errors import ModelError
 from assistant.voice.turns.pipecat_models import SoundJudge
+from assistant.voice.turns.words import WordJudge
 from data import located
-from models.interfaces import Completeness, Samples
-
-logger = logging.getLogger(__name__)
+from models.interfaces import Samples, TurnJudge
 
 WEIGHTS = "turn_end.json"
 
 LEAST_SILENCE_S = 0.16
 """Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter."""
+UNREADY_S = 1.2
+"""Seconds of silence after which a turn may end although its answer isn't ready to be heard. Until
+then, nobody waits longer because the turn goes on, and the user may resume it."""
 LONGEST_SILENCE_S = 3.0
 """Seconds of silence that end any turn."""
 RECHECK_S = 0.256
@@ -77,11 +77,13 @@ class Evidence:
         words: the log-odds that the words are complete; None until they were judged.
         sound: the log-odds that the user sounds finished; None until it was judged.
         sound_s: the seconds of silence in the sound that was judged.
+        ready: whether the answer is ready to be heard.
     """
 
     words: float | None = None
     sound: float | None = None
     sound_s: float = 0.0
+    ready: bool = False
 
 
 class EndOfTurn:
@@ -95,23 +97,12 @@ class EndOfTurn:
     """
 
     def __init__(
-        self, sound: SoundJudge, words: Completeness | None, weights: Weights, patience: float
+        self, sound: SoundJudge, words: TurnJudge | None, weights: Weights, patience: float
     ) -> None:
         self._sound = sound
-        self._words = words
-        self._ready = False
+        self.words = WordJudge(words)
         self._weights = weights
         self._patience = patience
-
-    async def load(self) -> None:
-        """Load the judge of the words. If it can't be loaded, this is logged, and turns end by
-        their sound and the silence alone."""
-        if self._words is not None:
-            try:
-                await asyncio.to_thread(self._words.load)
-                self._ready = True
-            except ModelError:
-                logger.exception("nothing judges whether words are complete")
 
     async def judge_sound(self, evidence: Evidence, samples: Samples, silence_s: float) -> None:
         """Judge the sound, and note the result, unless one with more silence is there already.
@@ -130,13 +121,8 @@ class EndOfTurn:
         Args:
             question: the assistant's question that the words may answer, or empty.
         """
-        found = UNJUDGED_WORDS
-        if self._words is not None and self._ready:
-            try:
-                found = await asyncio.to_thread(self._words.log_odds, words, question)
-            except ModelError:
-                logger.exception("the words could not be judged")
-        evidence.words = found
+        found = await self.words.complete(words, question)
+        evidence.words = UNJUDGED_WORDS if found is None else found
 
     def sum(self, evidence: Evidence, silence_s: float) -> float:
         """Add up the evidence that the turn is over after this many seconds of silence."""
@@ -156,9 +142,12 @@ class EndOfTurn:
 
     def is_over(self, evidence: Evidence, silence_s: float) -> bool:
         """Whether the turn ends after this many seconds of silence. It never ends before its words
-        were judged, unless the silence is very long."""
+        were judged, unless the silence is very long, nor while its answer is still being prepared,
+        unless that takes long."""
         if silence_s >= LONGEST_SILENCE_S * self._patience:
             return True
         if evidence.words is None or silence_s < LEAST_SILENCE_S:
+            return False
+        if not evidence.ready and silence_s < UNREADY_S:
             return False
         return self.sum(evidence, silence_s) >= self._weights.enough + math.log(self._patience)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assistant.voice.turns.end_of_turn import (
     LEAST_SILENCE_S,
     LONGEST_SILENCE_S,
+    UNREADY_S,
     WEIGHTS,
     EndOfTurn,
     Weights,
@@ -25,18 +26,18 @@ from scripts.bench.voice.listening import CUT_OFF_S
 from scripts.common.rows import InputUnusable
 
 GRID = {
-    "words": (0.6, 0.9, 1.3),
-    "least_words": (-4.0,),
-    "most_words": (-1.0,),
-    "sound": (0.3, 0.5, 0.8),
-    "pause_s": (0.3, 0.4),
-    "spread": (0.5, 0.7, 1.0),
+    "words": (0.7, 0.9, 1.2),
+    "least_words": (-6.0,),
+    "most_words": (0.0, 1.0),
+    "sound": (0.3, 0.5),
+    "pause_s": (0.3, 0.4, 0.5),
+    "spread": (0.7, 1.0),
 }
-ENOUGH = tuple(round(step * 0.4 - 8, 1) for step in range(30))
+ENOUGH = tuple(step * 0.25 - 4 for step in range(28))
 """The values of `Weights.enough` that are tried, the lowest first."""
-MOST_SPLIT, MOST_CUT_OFF = 0.031, 0.34
+MOST_SPLIT, MOST_CUT_OFF = 0.02, 0.2
 """The highest shares of finished turns split, and of unfinished phrases cut off, in recordings."""
-MOST_SPOKEN_SPLIT, MOST_SPOKEN_CUT_OFF = 0.25, 0.45
+MOST_SPOKEN_SPLIT, MOST_SPOKEN_CUT_OFF = 0.175, 0.47
 """The same for spoken turns. They have many more pauses than people make, and half of the pauses
 can't be foreseen."""
 SLOW = 0.3
@@ -92,6 +93,8 @@ class Silences:
                 for row, (_, pause) in zip(evidence, pairs, strict=True)
             ]
         )
+        self._ready = np.array([[each.ready for each in row] for row in evidence])
+        self._ready |= self.times >= UNREADY_S
         self._there = np.array([self.times <= pause.lasts_s + 1e-6 for _, pause in pairs])
         self._words = np.array([pause.words_odds for _, pause in pairs])
         self._sound = np.array([[each.sound or 0.0 for each in row] for row in evidence])
@@ -103,6 +106,7 @@ class Silences:
         words = np.clip(self._words, weights.least_words, weights.most_words)
         odds = weights.words * words[:, None] + weights.sound * self._sound + silence
         over = self._known & (self.times >= LEAST_SILENCE_S) & (odds >= weights.enough)
+        over &= self._ready
         over |= self.times >= LONGEST_SILENCE_S
         over &= self._there
         wait = np.full(len(self._finished), np.inf)
@@ -144,9 +148,10 @@ def _candidates(recordings: Silences, spoken: Silences) -> Iterator[tuple[float,
             if real.split > MOST_SPLIT or real.cut_off > MOST_CUT_OFF:
                 continue
             made = spoken.result(weights)
-            if made.split <= MOST_SPOKEN_SPLIT and made.cut_off <= MOST_SPOKEN_CUT_OFF:
-                cost = real.middle + SLOW * real.slow
-                yield cost + SPOKEN * made.middle + SPOKEN_SLOW * made.slow, weights
+            if made.split > MOST_SPOKEN_SPLIT or made.cut_off > MOST_SPOKEN_CUT_OFF:
+                continue
+            cost = real.middle + SLOW * real.slow
+            yield cost + SPOKEN * made.middle + SPOKEN_SLOW * made.slow, weights
             break
 
 

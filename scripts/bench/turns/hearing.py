@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.compose.adapted_models import build_completeness
+from assistant.compose.adapted_models import build_turn_judge
 from assistant.compose.engines import build_recogniser, build_voice
 from assistant.settings import Settings
 from assistant.voice.turns.pipecat_models import SmartTurn
@@ -41,7 +41,7 @@ def heard(wanted: Wanted) -> dict[str, list[Heard]]:
     """
     settings = Settings.model_validate({"general": {"profile": wanted.profile}})
     selection = select_models(settings)
-    stt, words = build_recogniser(selection, settings), build_completeness(selection, settings)
+    stt, words = build_recogniser(selection, settings), build_turn_judge(selection, settings)
     stt.load()
     if words is not None:
         words.load()

@@ -22,7 +22,7 @@ from assistant.voice.turns.end_of_turn import (
 )
 from assistant.voice.turns.endpointing import WINDOW, WINDOW_S, Endpointer, SpeechChange
 from assistant.voice.turns.pipecat_models import SileroVoice, SoundJudge
-from models.interfaces import STT_SAMPLE_RATE, Completeness, Samples, SpeechToText
+from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, TurnJudge
 from scripts.bench.voice.labels import Clip
 
 LEAD_IN_S, LISTEN_ON_S = 1.0, 3.4
@@ -30,6 +30,8 @@ LEAD_IN_S, LISTEN_ON_S = 1.0, 3.4
 ROOM = 20
 """Amplitude (standard deviation) of the noise of a quiet room."""
 Result = TypeVar("Result")
+ANSWER_S = 0.4
+"""Seconds from the words to the first sound of an answer, about as with the profile `tiny`."""
 STOCK_S = 0.2
 """Seconds of silence after which pipecat asks Smart Turn."""
 
@@ -61,11 +63,13 @@ class Pause:
     sounds: tuple[tuple[float, float], ...]
     stock: tuple[float, float]
 
-    def evidence(self, silence_s: float) -> Evidence:
-        """What is known after some silence."""
+    def evidence(self, silence_s: float, answer_s: float = ANSWER_S) -> Evidence:
+        """What is known after some silence, if an answer takes `answer_s` from the words to its
+        first sound."""
         known = [odds for since_s, odds in self.sounds if since_s <= silence_s]
         words = self.words_odds if silence_s >= self.judged_s else None
-        return Evidence(words, known[-1] if known else None)
+        ready = silence_s >= self.transcribed_s + answer_s
+        return Evidence(words, known[-1] if known else None, ready=ready)
 
 
 class Silence(NamedTuple):
@@ -99,7 +103,7 @@ class Listener:
         words: judges the words; None if there is no judge for the language.
     """
 
-    def __init__(self, stt: SpeechToText, words: Completeness | None, sound: SoundJudge) -> None:
+    def __init__(self, stt: SpeechToText, words: TurnJudge | None, sound: SoundJudge) -> None:
         self._stt, self._words, self._sound = stt, words, sound
         self._settings = Turn()
 
@@ -120,7 +124,7 @@ class Listener:
         words = found.text.strip()
         transcribed_s = hint * WINDOW_S + transcribe_s
         judge_s, odds = timed(
-            lambda: self._words.log_odds(words, question) if self._words else UNJUDGED_WORDS
+            lambda: self._words.complete(words, question) if self._words else UNJUDGED_WORDS
         )
         asked = [each for each in (hint, round(RECHECK_S / WINDOW_S)) if each <= silence.windows]
         return Pause(

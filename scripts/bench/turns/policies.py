@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assistant.voice.turns.end_of_turn import EndOfTurn, read_weights
 from assistant.voice.turns.endpointing import WINDOW_S
 from assistant.voice.turns.pipecat_models import NoDetector
-from scripts.bench.turns.pauses import Heard, Pause
+from scripts.bench.turns.pauses import ANSWER_S, Heard, Pause
 from scripts.bench.voice.listening import CUT_OFF_S
 from scripts.common.statistics import interval, percentile
 
@@ -18,8 +18,8 @@ Policy = Callable[[Pause, float], bool]
 """Whether a turn ends in this pause after so many seconds of silence."""
 
 
-def ours(ends: EndOfTurn) -> Policy:
-    return lambda pause, silence_s: ends.is_over(pause.evidence(silence_s), silence_s)
+def ours(ends: EndOfTurn, answer_s: float = ANSWER_S) -> Policy:
+    return lambda pause, silence_s: ends.is_over(pause.evidence(silence_s, answer_s), silence_s)
 
 
 def stock(pause: Pause, silence_s: float) -> bool:
@@ -100,7 +100,8 @@ def compared(heard: Sequence[Heard], patience: Sequence[float]) -> dict[str, Fig
         f"ours, patience {each:g}": ours(EndOfTurn(NoDetector(), None, weights, each))
         for each in patience
     }
-    rules |= {"Smart Turn in pipecat": stock}
+    at_once = EndOfTurn(NoDetector(), None, weights, 1.0)
+    rules |= {"ours, answer at once": ours(at_once, 0.0), "Smart Turn in pipecat": stock}
     rules |= {f"silence of {each:g} s": silence_of(each) for each in FIXED_S}
     return {name: figures([outcome(each, rule) for each in heard]) for name, rule in rules.items()}
 

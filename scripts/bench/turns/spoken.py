@@ -69,10 +69,14 @@ def _joined(parts: Sequence[Samples], chance: np.random.Generator) -> Samples:
     """The parts with pauses of random lengths between them."""
     made = [parts[0]]
     for part in parts[1:]:
-        length = float(np.clip(PAUSE_S * np.exp(chance.normal(0, SPREAD)), SHORTEST_S, LONGEST_S))
-        room = chance.normal(0, ROOM, int(length * STT_SAMPLE_RATE)).astype(np.int16)
+        room = chance.normal(0, ROOM, int(pause(chance) * STT_SAMPLE_RATE)).astype(np.int16)
         made += [room, part]
     return np.concatenate(made)
+
+
+def pause(chance: np.random.Generator) -> float:
+    """A random length of a pause in seconds."""
+    return float(np.clip(PAUSE_S * np.exp(chance.normal(0, SPREAD)), SHORTEST_S, LONGEST_S))
 
 
 def _clip(name: str, samples: Samples, text: str, *, finished: bool) -> Clip:

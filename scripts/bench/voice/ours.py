@@ -15,7 +15,7 @@ from typing import Any
 from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameDirection
 
-from assistant.compose.adapted_models import build_completeness, build_intent_classifier
+from assistant.compose.adapted_models import build_intent_classifier, build_turn_judge
 from assistant.compose.engines import load_models
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
@@ -42,7 +42,7 @@ from assistant.voice.turns.pipecat_models import (
     VoiceDetector,
 )
 from assistant.voice.voice_control import VoiceControl
-from models.interfaces import Completeness, IntentClassifier, ModelSet, SlotReader, TextToSpeech
+from models.interfaces import IntentClassifier, ModelSet, SlotReader, TextToSpeech, TurnJudge
 from models.selection import select_models
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
@@ -202,7 +202,7 @@ class Ours:
         self._home = home
         self._settings = settings
         self._models: ModelSet | None = None
-        self._words: Completeness | None = None
+        self._words: TurnJudge | None = None
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
         self.parts = Parts()
@@ -214,7 +214,7 @@ class Ours:
         classifier = build_intent_classifier(selection, self._settings)
         if classifier is not None:
             await asyncio.to_thread(classifier.load)
-        self._words = build_completeness(selection, self._settings)
+        self._words = build_turn_judge(selection, self._settings)
         self.parts = replace(self.parts, classifier=classifier)
         self._models = await load_models(
             selection, self._home, self._settings, EventBus(), hears=True, speaks=True

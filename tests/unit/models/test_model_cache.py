@@ -219,7 +219,7 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
         "intents": "intent classifier",
         "slots": "forms",
         "reranker": "memories",
-        "completeness": "end of turns",
+        "turns": "model for turns",
     }
     digests: dict[str, str] = {}
     open_encoder(tmp_path, hub.url).pull(["small"])

@@ -11,12 +11,13 @@ from assistant.voice.turns.end_of_turn import (
     LEAST_SILENCE_S,
     LONGEST_SILENCE_S,
     UNJUDGED_WORDS,
+    UNREADY_S,
     EndOfTurn,
     Evidence,
     Weights,
     read_weights,
 )
-from models.interfaces import Completeness
+from models.interfaces import TurnJudge
 from tests.support.fakes import ScriptedEnd, UnfinishedWords
 
 WEIGHTS = Weights(words=1, least_words=-3, most_words=6, sound=1, pause_s=0.5, spread=0.8, enough=4)
@@ -34,12 +35,15 @@ class Broken:
         if not self._loads:
             raise ModelMissing("It is missing.")
 
-    def log_odds(self, words: str, question: str = "") -> float:
+    def complete(self, words: str, question: str = "") -> float:
         raise ModelFailed(f"It failed on {words!r} after {question!r}.")
+
+    def interrupts(self, words: str, spoken: str) -> float:
+        raise ModelFailed(f"It failed on {words!r} after {spoken!r}.")
 
 
 def judge(
-    patience: float = 1.0, words: Completeness | None = None, sounds: Sequence[float] = (0.5,)
+    patience: float = 1.0, words: TurnJudge | None = None, sounds: Sequence[float] = (0.5,)
 ) -> EndOfTurn:
     return EndOfTurn(ScriptedEnd(*sounds), words, WEIGHTS, patience)
 
@@ -53,7 +57,10 @@ def waits_s(evidence: Evidence, patience: float = 1.0) -> float:
 
 
 def test_a_turn_that_is_surely_over_ends_soonest_and_an_unfinished_one_latest() -> None:
-    waits = [waits_s(Evidence(words, sound)) for words, sound in ((3, 2), (3, -2), (0, 0), (-3, 0))]
+    waits = [
+        waits_s(Evidence(words, sound, ready=True))
+        for words, sound in ((3, 2), (3, -2), (0, 0), (-3, 0))
+    ]
     assert waits == sorted(waits)
     assert len({*waits}) == len(waits)
     assert waits[0] < LEAST_SILENCE_S + 2 * STEP_S
@@ -81,10 +88,18 @@ def test_a_sound_that_was_not_judged_yet_counts_for_neither() -> None:
 
 
 def test_more_patience_waits_longer() -> None:
-    for evidence in (Evidence(0, 0), Evidence(2, 1)):
+    for evidence in (Evidence(0, 0, ready=True), Evidence(2, 1, ready=True)):
         quick, usual, slow = (waits_s(evidence, patience) for patience in (0.5, 1, 2))
         assert quick <= usual < slow
-    assert waits_s(Evidence(0, 0), 0.5) < waits_s(Evidence(0, 0), 1)
+    unsure = Evidence(0, 0, ready=True)
+    assert waits_s(unsure, 0.5) < waits_s(unsure, 1)
+
+
+def test_a_turn_goes_on_until_its_answer_is_ready_unless_that_takes_long() -> None:
+    sure = Evidence(6, 4)
+    assert waits_s(sure) == pytest.approx(UNREADY_S, abs=STEP_S)
+    sure.ready = True
+    assert waits_s(sure) < LEAST_SILENCE_S + 2 * STEP_S
 
 
 async def test_both_judges_are_asked_and_the_question_is_passed_on() -> None:
@@ -92,7 +107,7 @@ async def test_both_judges_are_asked_and_the_question_is_passed_on() -> None:
     ends, evidence = judge(words=words, sounds=(0.5, 1.0, 0.2)), Evidence()
     await ends.judge_words(evidence, "before it was loaded", "")
     assert (evidence.words, words.questions) == (UNJUDGED_WORDS, [])
-    await ends.load()
+    await ends.words.load()
     await ends.judge_words(evidence, "I think", "For when?")
     assert (evidence.words, words.questions) == (-4, ["For when?"])
     await ends.judge_sound(evidence, SILENCE, 0.03)
@@ -108,16 +123,17 @@ async def test_without_a_judge_of_words_the_sound_and_the_silence_decide(
     loads: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     ends, evidence = judge(words=Broken(loads=loads)), Evidence()
-    with caplog.at_level(logging.CRITICAL, logger="assistant.voice.turns.end_of_turn"):
-        await ends.load()
+    with caplog.at_level(logging.CRITICAL, logger="assistant.voice.turns.words"):
+        await ends.words.load()
         await ends.judge_words(evidence, "Half an hour.", "")
+        assert await ends.words.interrupts("Mm-hmm.", "First, take two eggs.") is None
     assert evidence.words == UNJUDGED_WORDS
     in_use = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
-    assert in_use.is_over(Evidence(evidence.words, sound=4), 0.4)
-    assert not in_use.is_over(Evidence(evidence.words, sound=-4), 0.4)
+    assert in_use.is_over(Evidence(evidence.words, sound=4, ready=True), 0.4)
+    assert not in_use.is_over(Evidence(-1, sound=-6, ready=True), 0.4)
 
 
 def test_the_weights_in_use_end_a_complete_turn_soon_and_wait_for_an_unfinished_one() -> None:
     ends = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
-    assert ends.is_over(Evidence(words=7, sound=3), 0.4)
-    assert not ends.is_over(Evidence(words=-4, sound=0), 1.0)
+    assert ends.is_over(Evidence(words=7, sound=3, ready=True), 0.4)
+    assert not ends.is_over(Evidence(words=-4, sound=0, ready=True), 1.0)

@@ -1,10 +1,13 @@
-"""Trains an encoder to judge whether a speaker's words are complete.
+"""Trains an encoder to judge a speaker's words: whether they are complete, and whether they ask the
+assistant to stop speaking.
 
 Learns from the turns in `data/training/turns.jsonl`, whose writers marked where the speaker pauses
-without being done, and from the other utterances in `data/training`, cut after a random word. A
-low-rank adapter (LoRA) of all layers of the published encoder is trained, with a linear layer on
-top of it. They are written to FOLDER in peft's format; `models/catalogue.toml` names the adapters
-in use. The published model must have been pulled. Uses a graphics processor if there is one.
+without being done, from what a recogniser heard of them (`turns_heard.jsonl`, by
+`scripts/hear_turns.py`), from the other utterances in `data/training`, cut after a random word, and
+from `interruptions.jsonl`. A low-rank adapter (LoRA) of all layers of the published encoder is
+trained, with two linear layers on top of it. They are written to FOLDER in peft's format;
+`models/catalogue.toml` names the adapters in use. The published model must have been pulled. Uses a
+graphics processor if there is one.
 
 `--judge WRITER` leaves out the turns of one writer, and measures on them. Nothing in
 `data/evaluation` is read.
@@ -21,7 +24,7 @@ from scripts.common import program
 
 
 def work(options: program.Options) -> program.Figures:
-    from scripts.train.completeness import Plan, trained  # imports torch: not for `--help`
+    from scripts.train.turn_judge import Plan, trained  # imports torch: not for `--help`
 
     figures = trained(program.fill(Plan, options))
     print(json.dumps(figures))

@@ -1,4 +1,4 @@
-"""Judging whether words are complete: what is read of them, and damaged models."""
+"""Judging words: what is read of them, and damaged models."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.encoder.completeness import (
+from models.encoder.packing import Array, PackedModel
+from models.encoder.turn_judge import (
     TURN_LIMITS,
-    OnnxCompleteness,
-    completeness_shapes,
-    read_completeness_layers,
+    OnnxTurnJudge,
+    read_turn_layers,
+    turn_shapes,
     without_end_marks,
 )
-from models.encoder.packing import Array, PackedModel
 
 WIDTH = 4
 WORDS = ("[UNK]", "[CLS]", "[SEP]", "set", "a", "timer", "when?")
@@ -31,7 +31,7 @@ def layers(seed: int = 1) -> dict[str, Array]:
     numbers = np.random.default_rng(seed)
     return {
         f"{name}.{part}": numbers.normal(size=each).astype(np.float32)
-        for name, shape in completeness_shapes(WIDTH).items()
+        for name, shape in turn_shapes(WIDTH).items()
         for part, each in (("weight", shape), ("bias", shape[:1]))
     }
 
@@ -55,12 +55,12 @@ class Session:
 
 
 @contextmanager
-def opened(folder: Path, session: object) -> Iterator[OnnxCompleteness]:
+def opened(folder: Path, session: object) -> Iterator[OnnxTurnJudge]:
     words = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    found = read_completeness_layers(adapter(folder, layers()), WIDTH)
-    judge = OnnxCompleteness(folder, folder)
+    found = read_turn_layers(adapter(folder, layers()), WIDTH)
+    judge = OnnxTurnJudge(folder, folder)
     with patch.object(judge, "_model", PackedModel(tokenizer, session, found)):
         yield judge
 
@@ -68,7 +68,7 @@ def opened(folder: Path, session: object) -> Iterator[OnnxCompleteness]:
 def test_the_words_are_read_without_their_last_mark_and_with_the_question(tmp_path: Path) -> None:
     session = Session()
     with opened(tmp_path, session) as judge:
-        found = judge.log_odds(" set a timer. ", "when?")
+        found = judge.complete(" set a timer. ", "when?")
     [ids] = session.ids
     assert " ".join(WORDS[each] for each in ids) == "[CLS] set a timer [SEP] when? [SEP]"
     states = Session().run(None, {"input_ids": np.array([ids])})[0][0]
@@ -81,7 +81,7 @@ def test_the_words_are_read_without_their_last_mark_and_with_the_question(tmp_pa
 def test_of_long_words_and_a_long_question_the_ends_are_read(tmp_path: Path) -> None:
     session = Session()
     with opened(tmp_path, session) as judge:
-        judge.log_odds("set " * 500 + "a " * TURN_LIMITS.text, "set " * 99 + "when? " * 30)
+        judge.complete("set " * 500 + "a " * TURN_LIMITS.text, "set " * 99 + "when? " * 30)
     [ids] = session.ids
     assert ids == [1, *[4] * TURN_LIMITS.text, 2, *[6] * TURN_LIMITS.item, 2]
 
@@ -89,13 +89,13 @@ def test_of_long_words_and_a_long_question_the_ends_are_read(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["", " ", "...", "?!", "\t"])
 def test_without_words_nothing_is_known(tmp_path: Path, text: str) -> None:
     with opened(tmp_path, Session()) as judge:
-        assert judge.log_odds(text, "when?") == 0
+        assert judge.complete(text, "when?") == 0
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800", "é" * 100_000, "word " * 9_999])
 def test_unusual_text_is_judged(tmp_path: Path, text: str) -> None:
     with opened(tmp_path, Session()) as judge:
-        assert np.isfinite(judge.log_odds(text, text))
+        assert np.isfinite(judge.complete(text, text))
 
 
 def test_marks_within_the_words_stay() -> None:
@@ -104,9 +104,9 @@ def test_marks_within_the_words_stay() -> None:
 
 
 def test_a_judge_that_is_not_loaded_or_not_prepared_says_so(tmp_path: Path) -> None:
-    judge = OnnxCompleteness(tmp_path, tmp_path)
+    judge = OnnxTurnJudge(tmp_path, tmp_path)
     with pytest.raises(ModelFailed, match="before it was loaded"):
-        judge.log_odds("set a timer")
+        judge.complete("set a timer")
     with pytest.raises(ModelMissing, match=r"tokenizer\.json is missing") as caught:
         judge.load()
     assert caught.value.mend == f"assistant models pull {tmp_path.name}"
@@ -115,9 +115,9 @@ def test_a_judge_that_is_not_loaded_or_not_prepared_says_so(tmp_path: Path) -> N
 def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> None:
     session = Mock()
     session.run.side_effect = RuntimeError("Bad node\nwith details.")
-    told = r"The model for the end of turns failed: Bad node\."
+    told = r"The model for turns failed: Bad node\."
     with pytest.raises(ModelFailed, match=told), opened(tmp_path, session) as judge:
-        judge.log_odds("my secret")
+        judge.complete("my secret")
 
 
 @pytest.mark.parametrize("key", layers())
@@ -126,4 +126,4 @@ def test_an_adapter_without_a_fitting_layer_is_refused(tmp_path: Path, key: str)
     for changed in ({key: tensors[key][..., :-1]}, {}):
         others = {name: each for name, each in tensors.items() if name != key}
         with pytest.raises(ModelCorrupt, match="adapter for the end of turns"):
-            read_completeness_layers(adapter(tmp_path, others | changed), WIDTH)
+            read_turn_layers(adapter(tmp_path, others | changed), WIDTH)
