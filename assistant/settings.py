@@ -37,7 +37,8 @@ class General(Section):
     user: str = "me"
     """The user's name. One user's memories are never shown to another."""
     sounds: bool = True
-    """Play a soft sound when the end of your turn is detected."""
+    """Play a soft sound when your turn has ended and the answer isn't ready yet, and every two
+    seconds until it is."""
 
 
 class Persona(Section):

@@ -37,6 +37,7 @@ from assistant.voice.cache_warming import CacheWarmer
 from assistant.voice.last_said import LastSaid
 from assistant.voice.latency import LatencyLog
 from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.thinking_cue import ThinkingCue
 from assistant.voice.turns.addressee import AddresseeDetector
 from assistant.voice.voice_output import Voice
 from models.interfaces import Generation, LanguageModel
@@ -84,6 +85,7 @@ class Dialogue:
         self._current: SpeculativeAnswer | None = None
         """The answer of the turn in progress."""
         self._sounding: SpeculativeAnswer | None = None
+        self._cue = ThinkingCue(lambda: self.voice.chime())
         self._silent_since = float("-inf")
         self._started_at = datetime.now(UTC)
         self._idle = asyncio.Event()
@@ -261,7 +263,7 @@ class Dialogue:
         self.emit(TurnHeard(answer.turn, answer.user_text))
         self._show(Phase.THINKING)
         if self._settings.general.sounds and not answer.typed:
-            self.voice.chime()
+            self._cue.start(answer)
 
     def has_read(self, tokens: int, seconds: float) -> None:
         """Record that the model read `tokens` in `seconds`. The speed limits how many memories a

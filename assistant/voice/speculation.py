@@ -61,9 +61,11 @@ class SpeculativeAnswer:
     tokens_per_s: float | None = None
     confirmed: bool = False
     withdrawn: bool = False
+    ready: bool = False
+    """Whether the answer's first sound, or the command that it carries out, waits for the decision,
+    or waited for it."""
     when_ready: Callable[[], object] | None = None
-    """Called once, when the answer is ready, i.e. when its first sound, or the command that it
-    carries out, waits for the decision."""
+    """Called once, when the answer is ready."""
     passed: bool = False
     """Whether the answer was passed on to the language model. If so, withdrawing the answer must
     interrupt the model."""
@@ -102,6 +104,7 @@ class SpeculativeAnswer:
 
     async def may_be_heard(self) -> bool:
         """Wait until the answer is confirmed or withdrawn. Return whether it was confirmed."""
+        self.ready = True
         if self.when_ready is not None:
             act, self.when_ready = self.when_ready, None
             act()

@@ -9,7 +9,7 @@ class Voice(Protocol):
     def set_gain(self, gain: float) -> None: ...
 
     def chime(self) -> None:
-        """Play a soft sound to tell the user that the assistant begins to answer."""
+        """Play a soft sound to tell the user that the assistant is thinking."""
 
     def hush(self) -> None:
         """Stop playback at once. Queued audio is dropped and counts as not heard."""

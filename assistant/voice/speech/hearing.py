@@ -210,9 +210,10 @@ class Hear(FrameProcessor):
         elif speaks and round(utterance.seconds / WINDOW_S) % PARTIAL_EVERY_WINDOWS == 0:
             self._transcribe_so_far(utterance)
         await self._end_if_over(utterance)
-        longer = self._endpointer.silent_windows == RECHECK_WINDOWS
-        if utterance is self._speaking and longer and utterance.words is not None:
-            self._judge_sound(utterance)
+        if utterance is self._speaking and self._endpointer.silent_windows == RECHECK_WINDOWS:
+            unsure = not self._end_of_turn.is_sure(utterance.evidence, RECHECK_S)
+            if utterance.words is not None and unsure:
+                self._judge_sound(utterance)
 
     def _judge_sound(self, utterance: Utterance) -> None:
         audio, silence_s = np.concatenate(list(self._tail)), self._endpointer.silence_s

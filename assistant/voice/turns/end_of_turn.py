@@ -19,16 +19,17 @@ from models.interfaces import Samples, TurnJudge
 
 WEIGHTS = "turn_end.json"
 
-LEAST_SILENCE_S = 0.16
-"""Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter."""
+LEAST_SILENCE_S = 0.4
+"""Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter. Only
+the replies to commands are ready sooner."""
 UNREADY_S = 1.2
 """Seconds of silence after which a turn may end although its answer isn't ready to be heard. Until
 then, nobody waits longer because the turn goes on, and the user may resume it."""
 LONGEST_SILENCE_S = 3.0
 """Seconds of silence that end any turn."""
 RECHECK_S = 0.256
-"""Seconds of silence after which the sound is judged once more, if the turn isn't over yet. With
-more silence in it, the judgement is better."""
+"""Seconds of silence after which the sound is judged once more, unless the evidence suffices to end
+the turn. With more silence in it, the judgement is better, but it takes time from the answer."""
 SUREST = 0.999
 """Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
 UNJUDGED_WORDS = 3.0
@@ -150,4 +151,9 @@ class EndOfTurn:
             return False
         if not evidence.ready and silence_s < UNREADY_S:
             return False
-        return self.sum(evidence, silence_s) >= self._weights.enough + math.log(self._patience)
+        return self.is_sure(evidence, silence_s)
+
+    def is_sure(self, evidence: Evidence, silence_s: float) -> bool:
+        """Whether the evidence suffices to end the turn after this many seconds of silence."""
+        enough = self._weights.enough + math.log(self._patience)
+        return self.sum(evidence, silence_s) >= enough

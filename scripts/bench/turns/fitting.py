@@ -27,7 +27,7 @@ from scripts.common.rows import InputUnusable
 
 GRID = {
     "words": (0.7, 0.9, 1.2),
-    "least_words": (-6.0,),
+    "least_words": (-3.3,),
     "most_words": (0.0, 1.0),
     "sound": (0.3, 0.5),
     "pause_s": (0.3, 0.4, 0.5),
