@@ -108,7 +108,7 @@ class Turn(Section):
     checked whether your turn has ended."""
     patience: Annotated[float, Field(ge=0.25, le=4.0)] = 1.0
     """Factor for how long you may pause in the middle of what you say. At 2, the assistant waits
-    longer and cuts you off less often; at 0.5, it answers sooner."""
+    longer and cuts you off less often; at 0.5, it waits less long if it isn't sure."""
     max_turn_s: Positive = 300
     """Seconds after which a turn is answered even if you are still speaking."""
     wake_phrase: str = ""

@@ -55,7 +55,7 @@ def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | 
 
 
 def build_turn_judge(selection: ModelSelection, settings: Settings) -> TurnJudge | None:
-    """Create the judge of complete words, as `build_intent_classifier` does."""
+    """Create the judge of the words of turns, as `build_intent_classifier` does."""
     from models.encoder import OnnxTurnJudge
 
     places = _prepared(selection, settings, "turns")
@@ -66,7 +66,7 @@ WITHOUT: Mapping[Callable[[ModelSelection, Settings], Any], str] = {
     build_intent_classifier: "commands are recognised by the grammar alone",
     build_slot_reader: "forms aren't filled in from what is said",
     build_reranker: "memories can't be judged by whether they answer a question",
-    build_turn_judge: "turns end by their sound and the silence alone",
+    build_turn_judge: "turns end by their sound and the silence alone, and any words interrupt",
 }
 """What the log says if a model can't be created."""
 

@@ -85,7 +85,7 @@ class Dialogue:
         self._current: SpeculativeAnswer | None = None
         """The answer of the turn in progress."""
         self._sounding: SpeculativeAnswer | None = None
-        self._cue = ThinkingCue(lambda: self.voice.chime())
+        self._cue = ThinkingCue(self)
         self._silent_since = float("-inf")
         self._started_at = datetime.now(UTC)
         self._idle = asyncio.Event()

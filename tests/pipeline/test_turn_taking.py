@@ -124,7 +124,7 @@ async def test_a_pause_shorter_than_the_answer_takes_splits_no_turn(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "sounds", "decided_s"),
     [
-        ("Half an hour.", 0.99, (0.4, 0.5)),
+        ("Half an hour.", 0.99, (0.4, 0.6)),
         ("Half an hour.", 0.1, (0.6, 2.6)),
         ("I was thinking that", 0.1, (2.9, 3.2)),
     ],

@@ -60,8 +60,9 @@ OTHER_SHARE = 0.6
 sound that resembles the assistant's own voice counts as an echo."""
 
 INTERRUPTS, BEGINS_TO_INTERRUPT = 0.0, 2.0
-"""Minimum log-odds that an utterance, or its first words, ask the assistant to stop. First words
-may still become something else."""
+"""Minimum log-odds that an utterance asks the assistant to stop, when it is over and before. The
+first words may still become something else."""
+NO_INTERRUPTION = "no interruption"
 
 
 class BargeIn(FrameProcessor):
@@ -123,7 +124,7 @@ class BargeIn(FrameProcessor):
     async def _requested(self, frame: AnswerRequestFrame) -> None:
         answer = frame.answer
         text, own_voice = answer.user_text, answer.own_voice
-        reason = None if answer.typed else await self._reason(text, own_voice, INTERRUPTS)
+        reason = None if answer.typed else await self._reason(text, own_voice, BEGINS_TO_INTERRUPT)
         if answer.withdrawn:
             return
         if reason == "echo" or (reason is not None and self._dialogue.aloud):
@@ -131,24 +132,30 @@ class BargeIn(FrameProcessor):
             return
         if answer.typed:
             self._interrupted = False
+        await self._pass_on(frame)
+
+    async def _pass_on(self, frame: AnswerRequestFrame) -> None:
         if self._dialogue.answering:
             await self._interrupt()
-        answer.interrupts = self._interrupted
-        answer.passed = True
+        frame.answer.interrupts = self._interrupted
+        frame.answer.passed = True
         await self.push_frame(frame)
 
     async def _consider(self, frame: AnswerRequestFrame, reason: str) -> None:
-        """Wait for the end of an utterance that should not interrupt. Ignore the utterance if it is
-        an echo, or if the assistant is still speaking. Otherwise pass it on as a turn."""
-        answer = frame.answer
+        """Wait for the end of an utterance that should not interrupt yet. Ignore the utterance if
+        it is an echo, or if the assistant is still speaking and should go on. Otherwise pass it on
+        as a turn."""
+        answer, judged = frame.answer, reason
         if not await answer.may_be_heard():
             return
-        if self._dialogue.aloud or reason == "echo":
+        answer.ready = False  # it is only prepared from now on
+        if reason == NO_INTERRUPTION:
+            judged = await self._reason(answer.user_text, answer.own_voice, INTERRUPTS) or ""
+        if judged and (self._dialogue.aloud or judged == "echo"):
             self._restore()
-            self._dialogue.ignore(reason, answer.user_text)
+            self._dialogue.ignore(judged, answer.user_text)
         else:
-            answer.passed = True
-            await self.push_frame(frame)
+            await self._pass_on(frame)
 
     async def _reason(self, text: str, own_voice: float, least: float) -> str | None:
         """Return the reason why these words don't interrupt the voice, or None if they do.
@@ -158,13 +165,15 @@ class BargeIn(FrameProcessor):
         """
         if self._is_echo(text, own_voice):
             return "echo"
-        if self._dialogue.aloud and recognise(text, self._dialogue.attention.names) is None:
-            answer = self._dialogue.sounds_in_the_room()
+        dialogue = self._dialogue
+        if dialogue.ringing:
+            return None
+        if dialogue.aloud and recognise(text, dialogue.attention.names) is None:
+            answer = dialogue.sounds_in_the_room()
             odds = await self._words.interrupts(text, answer.heard if answer is not None else "")
             if odds is not None and odds < least:
-                return "no interruption"
-        addressed = self._dialogue.ringing or self._dialogue.meant_for_me(text) is not None
-        return None if addressed else "not addressed"
+                return NO_INTERRUPTION
+        return None if dialogue.meant_for_me(text) is not None else "not addressed"
 
     def _was_talked_over(self) -> bool:
         """Whether the assistant began to speak while the user was speaking, because its remark

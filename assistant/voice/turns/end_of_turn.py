@@ -20,11 +20,10 @@ from models.interfaces import Samples, TurnJudge
 WEIGHTS = "turn_end.json"
 
 LEAST_SILENCE_S = 0.4
-"""Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter. Only
-the replies to commands are ready sooner."""
+"""Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter."""
 UNREADY_S = 1.2
-"""Seconds of silence after which a turn may end although its answer isn't ready to be heard. Until
-then, nobody waits longer because the turn goes on, and the user may resume it."""
+"""Seconds of silence after which a turn may end although its answer isn't ready to be heard. To end
+it sooner would make no answer faster, and would split turns that the user resumes."""
 LONGEST_SILENCE_S = 3.0
 """Seconds of silence that end any turn."""
 RECHECK_S = 0.256
@@ -32,8 +31,9 @@ RECHECK_S = 0.256
 the turn. With more silence in it, the judgement is better, but it takes time from the answer."""
 SUREST = 0.999
 """Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
-UNJUDGED_WORDS = 3.0
-"""The log-odds of words that nothing can judge, e.g. in another language. Most are complete."""
+UNJUDGED_WORDS = -0.8
+"""The log-odds assumed for words that nothing can judge, e.g. in another language. A turn then ends
+as soon as it sounds finished, and after more than a second if it doesn't."""
 
 
 class Weights(BaseModel):
@@ -147,13 +147,14 @@ class EndOfTurn:
         unless that takes long."""
         if silence_s >= LONGEST_SILENCE_S * self._patience:
             return True
-        if evidence.words is None or silence_s < LEAST_SILENCE_S:
+        if silence_s < LEAST_SILENCE_S:
             return False
         if not evidence.ready and silence_s < UNREADY_S:
             return False
         return self.is_sure(evidence, silence_s)
 
     def is_sure(self, evidence: Evidence, silence_s: float) -> bool:
-        """Whether the evidence suffices to end the turn after this many seconds of silence."""
+        """Whether the words are judged, and the evidence suffices to end the turn after this many
+        seconds of silence."""
         enough = self._weights.enough + math.log(self._patience)
-        return self.sum(evidence, silence_s) >= enough
+        return evidence.words is not None and self.sum(evidence, silence_s) >= enough

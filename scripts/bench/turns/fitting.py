@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assistant.voice.turns.end_of_turn import (
     LEAST_SILENCE_S,
     LONGEST_SILENCE_S,
+    RECHECK_S,
     UNREADY_S,
     WEIGHTS,
     EndOfTurn,
@@ -98,13 +99,19 @@ class Silences:
         self._there = np.array([self.times <= pause.lasts_s + 1e-6 for _, pause in pairs])
         self._words = np.array([pause.words_odds for _, pause in pairs])
         self._sound = np.array([[each.sound or 0.0 for each in row] for row in evidence])
+        once = [[p.evidence(t, rechecked=False) for t in self.times] for _, p in pairs]
+        self._sound_once = np.array([[each.sound or 0.0 for each in row] for row in once])
+        self._recheck = int(np.argmin(np.abs(self.times - RECHECK_S)))
 
     def result(self, weights: Weights) -> Result:
         """What `EndOfTurn.is_over` does with these weights."""
         ends = EndOfTurn(NoDetector(), None, weights, 1.0)
         silence = np.array([ends.of_silence(float(t)) for t in self.times])
         words = np.clip(self._words, weights.least_words, weights.most_words)
-        odds = weights.words * words[:, None] + weights.sound * self._sound + silence
+        rest = weights.words * words[:, None] + silence
+        odds = rest + weights.sound * self._sound_once
+        sure = self._known[:, self._recheck] & (odds[:, self._recheck] >= weights.enough)
+        odds = np.where(sure[:, None], odds, rest + weights.sound * self._sound)
         over = self._known & (self.times >= LEAST_SILENCE_S) & (odds >= weights.enough)
         over &= self._ready
         over |= self.times >= LONGEST_SILENCE_S

@@ -63,10 +63,17 @@ class Pause:
     sounds: tuple[tuple[float, float], ...]
     stock: tuple[float, float]
 
-    def evidence(self, silence_s: float, answer_s: float = ANSWER_S) -> Evidence:
-        """What is known after some silence, if an answer takes `answer_s` from the words to its
-        first sound."""
-        known = [odds for since_s, odds in self.sounds if since_s <= silence_s]
+    def evidence(
+        self, silence_s: float, answer_s: float = ANSWER_S, *, rechecked: bool = True
+    ) -> Evidence:
+        """What is known after some silence.
+
+        Args:
+            answer_s: the seconds that an answer takes from the words to its first sound.
+            rechecked: whether the sound was judged once more.
+        """
+        sounds = self.sounds if rechecked else self.sounds[:1]
+        known = [odds for since_s, odds in sounds if since_s <= silence_s]
         words = self.words_odds if silence_s >= self.judged_s else None
         ready = silence_s >= self.transcribed_s + answer_s
         return Evidence(words, known[-1] if known else None, ready=ready)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.voice.turns.end_of_turn import EndOfTurn, read_weights
+from assistant.voice.turns.end_of_turn import RECHECK_S, EndOfTurn, read_weights
 from assistant.voice.turns.endpointing import WINDOW_S
 from assistant.voice.turns.pipecat_models import NoDetector
 from scripts.bench.turns.pauses import ANSWER_S, Heard, Pause
@@ -19,7 +19,11 @@ Policy = Callable[[Pause, float], bool]
 
 
 def ours(ends: EndOfTurn, answer_s: float = ANSWER_S) -> Policy:
-    return lambda pause, silence_s: ends.is_over(pause.evidence(silence_s, answer_s), silence_s)
+    def is_over(pause: Pause, silence_s: float) -> bool:
+        sure = ends.is_sure(pause.evidence(RECHECK_S), RECHECK_S)
+        return ends.is_over(pause.evidence(silence_s, answer_s, rechecked=not sure), silence_s)
+
+    return is_over
 
 
 def stock(pause: Pause, silence_s: float) -> bool:

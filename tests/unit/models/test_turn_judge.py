@@ -125,5 +125,5 @@ def test_an_adapter_without_a_fitting_layer_is_refused(tmp_path: Path, key: str)
     tensors = layers()
     for changed in ({key: tensors[key][..., :-1]}, {}):
         others = {name: each for name, each in tensors.items() if name != key}
-        with pytest.raises(ModelCorrupt, match="adapter for the end of turns"):
+        with pytest.raises(ModelCorrupt, match="adapter for turns"):
             read_turn_layers(adapter(tmp_path, others | changed), WIDTH)

@@ -96,6 +96,7 @@ def test_more_patience_waits_longer() -> None:
 
 
 def test_a_turn_goes_on_until_its_answer_is_ready_unless_that_takes_long() -> None:
+    assert not judge().is_sure(Evidence(None, 7), 1.0)
     sure = Evidence(6, 4)
     assert waits_s(sure) == pytest.approx(UNREADY_S, abs=STEP_S)
     sure.ready = True
@@ -130,7 +131,7 @@ async def test_without_a_judge_of_words_the_sound_and_the_silence_decide(
     assert evidence.words == UNJUDGED_WORDS
     in_use = EndOfTurn(ScriptedEnd(), None, read_weights(), 1.0)
     assert in_use.is_over(Evidence(evidence.words, sound=4, ready=True), 0.4)
-    assert not in_use.is_over(Evidence(-1, sound=-6, ready=True), 0.4)
+    assert not in_use.is_over(Evidence(evidence.words, sound=-4, ready=True), 0.8)
 
 
 def test_the_weights_in_use_end_a_complete_turn_soon_and_wait_for_an_unfinished_one() -> None:
