@@ -41,7 +41,7 @@ from models.interfaces import (
     TextToSpeech,
     TurnJudge,
 )
-from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
+from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts, UnfinishedWords
 
 WEIGHTS = Weights(
     words=1, least_words=-3, most_words=6, sound=0.5, pause_s=0.5, spread=0.8, enough=5
@@ -102,7 +102,7 @@ async def session(
 
     Args:
         settings: sections that differ from the defaults; sounds are off.
-        end, judge: judge the sound and the words at the end of a turn.
+        end, judge: judge the sound and the words of a turn. By default, all words are complete.
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know, and what answers claim.
         skills: those of another memory, in place of the session's own.
@@ -121,12 +121,13 @@ async def session(
     memory = ShortTermMemory(conversation, llm, read, transcript, bus.emit)
     dialogue = Dialogue(read, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
     microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()
+    judges = end or ScriptedEnd(), judge or UnfinishedWords()
     loop = VoiceLoop(
         read,
         dialogue,
         ModelSet(stt, llm, tts or ToneTts()),
         AudioIO(microphone, loudspeaker, echo or NoEcho(), speaks),
-        (LoudVoice(), EndOfTurn(end or ScriptedEnd(), judge, WEIGHTS, read.turn.patience)),
+        (LoudVoice(), EndOfTurn(*judges, WEIGHTS, read.turn.patience)),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         Speech(classifier, control, find_tool=find_tool),
