@@ -1,5 +1,6 @@
 """The prepared judge of words judges as the trained model does, and gets plain turns right."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from assistant.settings import Persona, Settings
 from models.download.cache import ModelStore
 from models.encoder.turn_judge import OnnxTurnJudge
 from models.selection import select_models
+from scripts import eval_interruptions
 from scripts.common.spoken_turns import (
     EVALUATION,
     JUDGED_INTERRUPTIONS,
@@ -130,3 +132,10 @@ def test_the_profile_has_a_judge_in_english_only(folder: Path) -> None:
     german = Settings(persona=Persona(language="de"))
     assert build_turn_judge(select_models(german), german) is None
     assert folder.is_dir()
+
+
+def test_the_evaluation_of_interruptions_reports_shares(capsys: pytest.CaptureFixture[str]) -> None:
+    assert eval_interruptions.main(["--limit", "20", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert figures["utterances"] == 20
+    assert figures["stopped"]["share"] > 0.5

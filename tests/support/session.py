@@ -112,8 +112,7 @@ async def session(
         find_tool: finds tools of other programs.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
-    bus = EventBus()
-    events: list[Event] = []
+    events, bus = list[Event](), EventBus()
     bus.subscribe(events.append)
     transcript = Transcript.open(folder / "transcript.sqlite3")
     within = timedelta(hours=read.context.resume_within_h)
