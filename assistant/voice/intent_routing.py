@@ -150,9 +150,7 @@ class RouteIntents(FrameProcessor):
 
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
-        frame.answer.ready = (
-            False  # if it waited for the turn's end, it is only prepared from now on
-        )
+        frame.answer.ready = False  # it may have waited as a command
         tools = self._find_tool is not None
         frame.answer.not_known = not_known(text, frame.answer.classified, tools=tools)
         frame.answer.when_confirmed(self._skills.turn_began)
