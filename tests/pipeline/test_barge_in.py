@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Remarked, SpeechIgnored, TurnStarted
+from assistant.voice.turns.barge_in import BEGINS_TO_INTERRUPT, INTERRUPTS, NO_INTERRUPTION
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, UnfinishedWords, sound
 from tests.support.session import session
 
@@ -67,6 +68,28 @@ async def test_listeners_words_and_echoes_of_the_answer_only_lower_the_voice(
         assert min(gains) < 1.0
         assert gains[-1] == 1.0
         assert reason in [event.reason for event in talk.of(SpeechIgnored)]
+
+
+class UnsureWords(UnfinishedWords):
+    """Judges words as probably interrupting."""
+
+    def interrupts(self, words: str, spoken: str) -> float:
+        del words, spoken
+        return (INTERRUPTS + BEGINS_TO_INTERRUPT) / 2
+
+
+async def test_words_that_probably_interrupt_stop_the_voice_only_once_they_are_over(
+    tmp_path: Path,
+) -> None:
+    llm, stt = ScriptedLlm(LONG, "Alright."), count_then("Too much.")
+    speech, judge = sound(1.0, 1.8, 0.5, 2.0), UnsureWords()
+    async with session(stt, llm, speech, tmp_path, judge=judge) as talk:
+        await talk.to_the_end()
+        first, second = talk.turns
+        assert first.interrupted
+        assert len(first.assistant.split()) > 2
+        assert (second.user, second.assistant) == ("Too much.", "Alright.")
+        assert not [event for event in talk.of(SpeechIgnored) if event.reason == NO_INTERRUPTION]
 
 
 async def test_speech_before_the_first_word_of_the_answer_joins_the_question(
