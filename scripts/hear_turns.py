@@ -14,10 +14,8 @@ from pathlib import Path
 os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat prints a greeting on import
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from data import located
 from scripts.bench.turns.overheard import Plan, overheard
 from scripts.common import program
-from scripts.common.spoken_turns import HEARD
 
 
 def work(options: program.Options) -> program.Figures:
@@ -27,7 +25,9 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
-    parser.add_argument("--out", type=Path, default=located(HEARD), metavar="FILE")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="file to write, from its beginning"
+    )
     program.add_number(parser, "--limit", None, "use only N turns")
     program.add_number(parser, "--seed", 1, "seed of the voices and the noise", least=0)
     return program.run(work, parser.parse_args(arguments))
