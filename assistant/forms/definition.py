@@ -36,6 +36,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from rapidfuzz.distance.Indel import normalized_similarity
 
 from assistant.errors import SettingsError
 from data import located
@@ -211,7 +212,8 @@ class FormLibrary:
 
     def find(self, name: str) -> Form | None:
         """Return the form that the user means by this name ("the intake", "appointment form",
-        "medical"). Return None if no form, or more than one, could be meant."""
+        "medical"), even if it was misheard ("medical and take"). Return None if no form, or more
+        than one, could be meant."""
         wanted = _words(name)
         if not wanted:
             return None
@@ -222,7 +224,7 @@ class FormLibrary:
         }
         same = [each for each in forms if wanted in called[each.key]]
         part = [each for each in forms if any(wanted <= name for name in called[each.key])]
-        found = same or part
+        found = same or part or [each for each in forms if _sounds_like(name, each)]
         return found[0] if len(found) == 1 else None
 
     def _forms(self, folder: Path) -> list[Form | SettingsError]:
@@ -251,9 +253,24 @@ _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form",
 """Words of a name that don't help to identify the form."""
 
 
+MISHEARD = 0.85
+"""How similar the letters of a name must be, from 0 to 1, for it to be taken as misheard."""
+
+
 def _words(name: str) -> frozenset[str]:
+    return frozenset(_spoken(name))
+
+
+def _spoken(name: str) -> list[str]:
     said = re.findall(r"[^\W_]+", name.casefold().replace("'s", ""))
-    return frozenset(each.removesuffix("s") for each in said if each not in _LESS)
+    return [each.removesuffix("s") for each in said if each not in _LESS]
+
+
+def _sounds_like(heard: str, form: Form) -> bool:
+    """Compare letters only: speech recognition also misplaces the spaces between words."""
+    letters = "".join(_spoken(heard))
+    names = ("".join(_spoken(name)) for name in (form.key, form.title, *form.names))
+    return any(normalized_similarity(letters, name) >= MISHEARD for name in names)
 
 
 def _line(text: str) -> str:
