@@ -1,22 +1,30 @@
 """Packs a text and a list of short items into one input of an encoder, and runs the encoder.
 
 The reader of forms packs an utterance with the descriptions of slots. The reranker packs a question
-with one or two memories. Every token can attend to the text and to all items of its input. The
-prepared graph gives the state of each token. The layers on top of the graph are so small that NumPy
-computes them.
+with one or two memories. The judge of turns packs a speaker's words with those of the assistant.
+Every token can attend to the text and to all items of its input. The prepared graph gives the state
+of each token. The layers on top of the graph are so small that NumPy computes them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from assistant.errors import ModelCorrupt
-from models.encoder.onnx import CHARACTERS_PER_TOKEN, without_surrogates
+from assistant.errors import ModelCorrupt, ModelFailed
+from models.encoder.onnx import (
+    CHARACTERS_PER_TOKEN,
+    first_line,
+    open_prepared,
+    without_surrogates,
+)
 from models.encoder.weights import read_tensors
 
 Ids = Sequence[int]
@@ -152,6 +160,77 @@ def read_layers(adapter: Path, purpose: str, shapes: Shapes) -> Layers:
         told = f"The adapter for {purpose} in {adapter} can't be read: {error}."
         raise ModelCorrupt(told) from error
     return layers
+
+
+class PackingReader(ABC):
+    """Base class of the readers of packed inputs: an encoder with an adapter, and layers on top of
+    it. The model must have been prepared by `models.encoder.preparation`.
+
+    Args:
+        folder: the folder of the prepared model.
+        adapter: the folder of the adapter that the model was prepared with.
+        threads: number of CPU threads per call.
+    """
+
+    GRAPH: ClassVar[str]
+    """Name of the prepared file."""
+    PURPOSE: ClassVar[str]
+    """What the model is for, in error messages."""
+
+    def __init__(self, folder: Path, adapter: Path, *, threads: int = 1) -> None:
+        self._folder = folder
+        self._adapter = adapter
+        self._threads = threads
+        self._model: PackedModel | None = None
+
+    @staticmethod
+    @abstractmethod
+    def shapes(dimensions: int) -> Shapes:
+        """Return the shapes of the layers on top of an encoder whose token states have this many
+        dimensions."""
+
+    @abstractmethod
+    def _warm_up(self) -> None:
+        """Read a word."""
+
+    @classmethod
+    def layers(cls, adapter: Path, dimensions: int) -> Layers:
+        """Read the layers from an adapter's folder.
+
+        Raises:
+            ModelCorrupt: the layers can't be read, or don't fit the encoder.
+        """
+        return read_layers(adapter, cls.PURPOSE, cls.shapes(dimensions))
+
+    def load(self) -> None:
+        """Load the model and read a word, so that the first real input is fast. Idempotent.
+
+        Raises:
+            ModelMissing: the folder is missing or has not been prepared.
+            ModelCorrupt: a file of the model can't be read.
+        """
+        if self._model is not None:
+            return
+        what = f"The model for {self.PURPOSE}"
+        tokenizer, session = open_prepared(self._folder, self.GRAPH, what, self._threads)
+        layers = self.layers(self._adapter, session.get_outputs()[0].shape[-1])
+        self._model = PackedModel(tokenizer, session, layers)
+        self._warm_up()
+
+    @contextmanager
+    def _loaded(self) -> Iterator[PackedModel]:
+        """Give the model to a `with` block.
+
+        Raises:
+            ModelFailed: the model is not loaded, or the block failed.
+        """
+        if self._model is None:
+            raise ModelFailed(f"The model for {self.PURPOSE} was used before it was loaded.")
+        try:
+            yield self._model
+        except Exception as error:  # onnxruntime's errors have no common base
+            told = f"The model for {self.PURPOSE} failed: {first_line(error)}."
+            raise ModelFailed(told) from error
 
 
 def sigmoid(x: Array) -> Array:

@@ -39,9 +39,9 @@ from models.encoder.packed_graph import (
     sample_inputs,
     sample_turns,
 )
-from models.encoder.reranker import RERANKER, read_judging_layers
-from models.encoder.slots import SLOTS, read_slot_layers
-from models.encoder.turn_judge import TURNS, read_turn_layers
+from models.encoder.reranker import OnnxReranker
+from models.encoder.slots import OnnxSlotReader
+from models.encoder.turn_judge import OnnxTurnJudge
 from models.encoder.weights import Array, Published, distil, read_published
 
 THINGS = (
@@ -118,11 +118,11 @@ def prepare(
         # Adapters that don't fit are refused before the graphs are made, which takes a second each.
         heads = read_heads(intents, published.dimensions) if intents else None
         if slots:
-            read_slot_layers(slots, published.dimensions)
+            OnnxSlotReader.layers(slots, published.dimensions)
         if reranker:
-            read_judging_layers(reranker, published.dimensions)
+            OnnxReranker.layers(reranker, published.dimensions)
         if turns:
-            read_turn_layers(turns, published.dimensions)
+            OnnxTurnJudge.layers(turns, published.dimensions)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         _write(build(Graph(beside=True), published), folder / FULL)
@@ -134,11 +134,12 @@ def prepare(
             graph = Graph(seen, beside=True)
             _write(build_intents(graph, classifying, heads), folder / INTENTS)
         if slots:
-            _write_states(folder, slots, sample_inputs(FORMS, tokenizer), SLOTS)
+            _write_states(folder, slots, sample_inputs(FORMS, tokenizer), OnnxSlotReader.GRAPH)
         if reranker:
-            _write_states(folder, reranker, sample_inputs(MEMORIES, tokenizer), RERANKER)
+            samples = sample_inputs(MEMORIES, tokenizer)
+            _write_states(folder, reranker, samples, OnnxReranker.GRAPH)
         if turns:
-            _write_states(folder, turns, sample_turns(tokenizer), TURNS)
+            _write_states(folder, turns, sample_turns(tokenizer), OnnxTurnJudge.GRAPH)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own

@@ -8,45 +8,25 @@ one outdated. `scripts/train_reranker.py` trains the model.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from assistant.errors import ModelFailed
-from models.encoder.onnx import first_line, open_prepared
-from models.encoder.packing import Layers, Limits, PackedModel, Shapes, read_layers, sigmoid
+from models.encoder.packing import Limits, PackedModel, PackingReader, Shapes, sigmoid
 
-RERANKER = "reranker.int8.onnx"
 MEMORY_LIMITS = Limits(text=32, item=48, at_once=132)
 """The limits of a question, of a memory, and of an input, which has room for two memories."""
-PURPOSE = "judging memories"
 
 
-class OnnxReranker:
-    """A `Reranker` that runs the prepared model in `folder`.
+class OnnxReranker(PackingReader):
+    """A `Reranker` that runs a prepared model."""
 
-    Args:
-        adapter: the folder of the adapter that the model was prepared with.
-        threads: number of CPU threads per call.
-    """
+    GRAPH = "reranker.int8.onnx"
+    PURPOSE = "judging memories"
 
-    def __init__(self, folder: Path, adapter: Path, *, threads: int = 2) -> None:
-        self._folder = folder
-        self._adapter = adapter
-        self._threads = threads
-        self._model: PackedModel | None = None
+    @staticmethod
+    def shapes(dimensions: int) -> Shapes:
+        """Both layers read the state of [CLS]."""
+        return {"answers": (1, dimensions), "outdated": (1, dimensions)}
 
-    def load(self) -> None:
-        """Load the model and judge a word, so that the first question is fast. Idempotent.
-
-        Raises:
-            ModelMissing: the folder is missing or has not been prepared.
-            ModelCorrupt: a file of the model can't be read.
-        """
-        if self._model is not None:
-            return
-        what = f"The model for {PURPOSE}"
-        tokenizer, session = open_prepared(self._folder, RERANKER, what, self._threads)
-        layers = read_judging_layers(self._adapter, session.get_outputs()[0].shape[-1])
-        self._model = PackedModel(tokenizer, session, layers)
+    def _warm_up(self) -> None:
         self.judge("warm", ["warm"])
 
     def judge(self, question: str, memories: Sequence[str]) -> list[float]:
@@ -69,25 +49,9 @@ class OnnxReranker:
 
     def _shares(self, layer: str, question: str, some: Sequence[Sequence[str]]) -> list[float]:
         """Read the question with each group of memories; return the layer's probabilities."""
-        if self._model is None:
-            raise ModelFailed(f"The model for {PURPOSE} was used before it was loaded.")
-        try:
-            asked = self._model.encode(question, MEMORY_LIMITS.text).ids
-            return [_share(self._model, layer, asked, each) for each in some]
-        except Exception as error:  # onnxruntime's errors have no common base
-            told = f"The model for {PURPOSE} failed: {first_line(error)}."
-            raise ModelFailed(told) from error
-
-
-def judging_shapes(dimensions: int) -> Shapes:
-    """Return the shapes of the layers on top of an encoder whose token states have this many
-    dimensions. They read the state of [CLS]."""
-    return {"answers": (1, dimensions), "outdated": (1, dimensions)}
-
-
-def read_judging_layers(adapter: Path, dimensions: int) -> Layers:
-    """Read the layers. Raises ModelCorrupt: they can't be read, or don't fit the encoder."""
-    return read_layers(adapter, PURPOSE, judging_shapes(dimensions))
+        with self._loaded() as model:
+            asked = model.encode(question, MEMORY_LIMITS.text).ids
+            return [_share(model, layer, asked, each) for each in some]
 
 
 def _share(model: PackedModel, layer: str, asked: Sequence[int], memories: Sequence[str]) -> float:

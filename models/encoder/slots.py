@@ -8,26 +8,21 @@ that express the value. `scripts/train_slots.py` trains the model.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assistant.errors import ModelFailed
-from models.encoder.onnx import first_line, open_prepared
 from models.encoder.packing import (
     Array,
     Input,
-    Layers,
     Limits,
     PackedModel,
+    PackingReader,
     Shapes,
-    read_layers,
     sigmoid,
 )
 from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, SlotWords
 
-SLOTS = "slots.int8.onnx"
 ACTS = tuple(SlotAct)
 """The acts in the order of the model's outputs."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
@@ -42,36 +37,28 @@ SLOT_LIMITS = Limits(text=96, item=32, at_once=448)
 they are distributed over several inputs."""
 HIDDEN = 192
 """Size of the layers that combine tokens with slots."""
-PURPOSE = "forms"
 
 
-class OnnxSlotReader:
-    """A `SlotReader` that runs the prepared model in `folder`.
+class OnnxSlotReader(PackingReader):
+    """A `SlotReader` that runs a prepared model."""
 
-    Args:
-        adapter: the folder of the adapter that the model was prepared with.
-        threads: number of CPU threads per call.
-    """
+    GRAPH = "slots.int8.onnx"
+    PURPOSE = "forms"
 
-    def __init__(self, folder: Path, adapter: Path, *, threads: int = 2) -> None:
-        self._folder = folder
-        self._adapter = adapter
-        self._threads = threads
-        self._model: PackedModel | None = None
+    @staticmethod
+    def shapes(dimensions: int) -> Shapes:
+        """The first layer reads a slot's [SEP] and [CLS]. The next three combine tokens with slots,
+        so that `marks` can mark the tokens. The last reads [CLS]."""
+        return {
+            "acts": (len(ACTS), 2 * dimensions),
+            "tokens": (HIDDEN, dimensions),
+            "slots": (HIDDEN, dimensions),
+            "products": (HIDDEN, dimensions),
+            "marks": (MARKS, HIDDEN),
+            "talk": (1, dimensions),
+        }
 
-    def load(self) -> None:
-        """Load the model and read a word, so that the first utterance is fast. Idempotent.
-
-        Raises:
-            ModelMissing: the folder is missing or has not been prepared.
-            ModelCorrupt: a file of the model can't be read.
-        """
-        if self._model is not None:
-            return
-        what = f"The model for {PURPOSE}"
-        tokenizer, session = open_prepared(self._folder, SLOTS, what, self._threads)
-        layers = read_slot_layers(self._adapter, session.get_outputs()[0].shape[-1])
-        self._model = PackedModel(tokenizer, session, layers)
+    def _warm_up(self) -> None:
         self.read("warm", [DescribedSlot("warm")])
 
     def read(self, text: str, slots: Sequence[DescribedSlot]) -> ReadUtterance:
@@ -80,40 +67,17 @@ class OnnxSlotReader:
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
         """
-        if self._model is None:
-            raise ModelFailed(f"The model for {PURPOSE} was used before it was loaded.")
         described = [line for each in slots for line in (each.text, *each.options)]
         rows: list[tuple[Array, Array]] = []
         most = talk = 0.0
-        try:
-            said = self._model.encode(text, SLOT_LIMITS.text)
-            for each in self._model.inputs(said.ids, described, SLOT_LIMITS):
-                found, more = _judged(self._model, each)
+        with self._loaded() as model:
+            said = model.encode(text, SLOT_LIMITS.text)
+            for each in model.inputs(said.ids, described, SLOT_LIMITS):
+                found, more = _judged(model, each)
                 given = max(1 - float(acts[NOTHING]) for acts, _ in found)
                 most, talk = max((most, talk), (given, more))
                 rows += found
-        except Exception as error:  # onnxruntime's errors have no common base
-            raise ModelFailed(f"The model for {PURPOSE} failed: {first_line(error)}.") from error
         return ReadUtterance(tuple(_slots(text, slots, rows, said.offsets)), talk)
-
-
-def slot_shapes(dimensions: int) -> Shapes:
-    """Return the shapes of the layers on top of an encoder whose token states have this many
-    dimensions. The first reads a slot's [SEP] and [CLS]. The next three combine tokens with slots,
-    so that `marks` can mark the tokens. The last reads [CLS]."""
-    return {
-        "acts": (len(ACTS), 2 * dimensions),
-        "tokens": (HIDDEN, dimensions),
-        "slots": (HIDDEN, dimensions),
-        "products": (HIDDEN, dimensions),
-        "marks": (MARKS, HIDDEN),
-        "talk": (1, dimensions),
-    }
-
-
-def read_slot_layers(adapter: Path, dimensions: int) -> Layers:
-    """Read the layers. Raises ModelCorrupt: they can't be read, or don't fit the encoder."""
-    return read_layers(adapter, PURPOSE, slot_shapes(dimensions))
 
 
 # -- reading the outputs ----------------------------------------------------------------------

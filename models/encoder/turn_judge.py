@@ -9,51 +9,32 @@ somebody else. `scripts/train_turn_judge.py` trains the model.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from assistant.errors import ModelFailed
-from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_prepared
-from models.encoder.packing import Input, Layers, Limits, PackedModel, Shapes, read_layers
+from models.encoder.onnx import CHARACTERS_PER_TOKEN
+from models.encoder.packing import Input, Limits, PackingReader, Shapes
 
-TURNS = "turns.int8.onnx"
 TURN_LIMITS = Limits(text=48, item=24, at_once=80)
 """The limits of the words, of what the assistant said, and of an input. Of longer texts, only the
 end is read."""
-PURPOSE = "turns"
 END_MARKS = " .,!?;:…-–—\"'”’"
 """Marks at the end of the words. They aren't read, because the recogniser puts a full stop after
 anything."""
 
 
-class OnnxTurnJudge:
-    """A `TurnJudge` that runs the prepared model in `folder`.
+class OnnxTurnJudge(PackingReader):
+    """A `TurnJudge` that runs a prepared model."""
 
-    Args:
-        adapter: the folder of the adapter that the model was prepared with.
-        threads: number of CPU threads per call.
-    """
+    GRAPH = "turns.int8.onnx"
+    PURPOSE = "turns"
 
-    def __init__(self, folder: Path, adapter: Path, *, threads: int = 1) -> None:
-        self._folder = folder
-        self._adapter = adapter
-        self._threads = threads
-        self._model: PackedModel | None = None
+    @staticmethod
+    def shapes(dimensions: int) -> Shapes:
+        """Both layers read the states of [CLS] and of the last word's last token."""
+        return {"complete": (1, 2 * dimensions), "interrupts": (1, 2 * dimensions)}
 
-    def load(self) -> None:
-        """Load the model and judge a word, so that the first turn is fast. Idempotent.
-
-        Raises:
-            ModelMissing: the folder is missing or has not been prepared.
-            ModelCorrupt: a file of the model can't be read.
-        """
-        if self._model is not None:
-            return
-        what = f"The model for {PURPOSE}"
-        tokenizer, session = open_prepared(self._folder, TURNS, what, self._threads)
-        layers = read_turn_layers(self._adapter, session.get_outputs()[0].shape[-1])
-        self._model = PackedModel(tokenizer, session, layers)
+    def _warm_up(self) -> None:
         self.complete("warm")
 
     def complete(self, words: str, question: str = "") -> float:
@@ -74,13 +55,10 @@ class OnnxTurnJudge:
 
     def _log_odds(self, layer: str, words: str, assistant: str) -> float:
         """Read the words with those of the assistant, and return what the layer makes of them."""
-        model = self._model
-        if model is None:
-            raise ModelFailed(f"The model for {PURPOSE} was used before it was loaded.")
         said, other = words.strip(), assistant.strip()
-        if not said:
-            return 0.0
-        try:
+        with self._loaded() as model:
+            if not said:
+                return 0.0
             text, item = (
                 model.encode(each[-limit * CHARACTERS_PER_TOKEN :], limit)
                 for each, limit in ((said, TURN_LIMITS.text), (other, TURN_LIMITS.item))
@@ -89,8 +67,6 @@ class OnnxTurnJudge:
             states = model.states(made)
             both = np.concatenate([states[0], states[made.text]])
             return float(model.linear(layer, both)[0])
-        except Exception as error:  # onnxruntime's errors have no common base
-            raise ModelFailed(f"The model for {PURPOSE} failed: {first_line(error)}.") from error
 
 
 def without_end_marks(words: str) -> str:
@@ -107,14 +83,3 @@ def turn_input(words: Sequence[int], assistant: Sequence[int], special: tuple[in
     said, other = words[-TURN_LIMITS.text :], assistant[-TURN_LIMITS.item :]
     ids = [first, *said, separator, *other, separator]
     return Input(ids, len(said), [len(ids) - 1])
-
-
-def turn_shapes(dimensions: int) -> Shapes:
-    """Return the shapes of the layers on top of an encoder whose token states have this many
-    dimensions. They read the states of [CLS] and of the last word's last token."""
-    return {"complete": (1, 2 * dimensions), "interrupts": (1, 2 * dimensions)}
-
-
-def read_turn_layers(adapter: Path, dimensions: int) -> Layers:
-    """Read the layers. Raises ModelCorrupt: they can't be read, or don't fit the encoder."""
-    return read_layers(adapter, PURPOSE, turn_shapes(dimensions))

@@ -18,7 +18,7 @@ from assistant.paths import models_cache
 from models import catalogue
 from models.download.cache import ModelStore
 from models.encoder.packing import Input
-from models.encoder.reranker import MEMORY_LIMITS, judging_shapes
+from models.encoder.reranker import MEMORY_LIMITS, OnnxReranker
 from scripts.common.rows import InputUnusable
 from scripts.common.statistics import auc
 from scripts.train.lora import Optimiser
@@ -81,7 +81,7 @@ class Judge(PackedReader):
     """The published encoder with an adapter, and the layers that judge memories."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
-        super().__init__(folder, rank, device, judging_shapes, half=half)
+        super().__init__(folder, rank, device, OnnxReranker.shapes, half=half)
 
     def forward(self, batch: Sequence[Input], layer: str) -> Tensor:
         """The logits of a layer for each input, shape (inputs,). For the layer `answers`, an input

@@ -18,7 +18,7 @@ from assistant.paths import models_cache
 from data import located
 from models import catalogue
 from models.download.cache import ModelStore
-from models.encoder.slots import ACTS, slot_shapes
+from models.encoder.slots import ACTS, OnnxSlotReader
 from models.interfaces import SlotAct
 from scripts.common.rows import InputUnusable
 from scripts.common.utterances import TRAINING as INTENTS
@@ -71,7 +71,7 @@ class Reader(PackedReader):
     """The published encoder with an adapter, and the layers that read forms."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
-        super().__init__(folder, rank, device, slot_shapes, half=half)
+        super().__init__(folder, rank, device, OnnxSlotReader.shapes, half=half)
 
     def forward(self, batch: Sequence[Sample]) -> tuple[Tensor, Tensor, Tensor]:
         """The logits of the acts, shape (samples, slots, acts), of the marks, shape (samples,

@@ -18,7 +18,7 @@ from assistant.paths import models_cache
 from models import catalogue
 from models.download.cache import ModelStore
 from models.encoder.packing import Input
-from models.encoder.turn_judge import turn_input, turn_shapes
+from models.encoder.turn_judge import OnnxTurnJudge, turn_input
 from scripts.common.rows import InputUnusable
 from scripts.common.spoken_turns import (
     INTERRUPTIONS,
@@ -77,7 +77,7 @@ class Judge(PackedReader):
     """The published encoder with an adapter, and the layers that judge words."""
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
-        super().__init__(folder, rank, device, turn_shapes, half=half)
+        super().__init__(folder, rank, device, OnnxTurnJudge.shapes, half=half)
 
     def forward(self, batch: Sequence[Sample]) -> Tensor:
         """The log-odds that each lesson's layer finds, shape (samples,)."""

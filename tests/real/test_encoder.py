@@ -19,7 +19,7 @@ from models.encoder.graph import Graph, build, distance_buckets
 from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder
 from models.encoder.preparation import main, reach
-from models.encoder.slots import SLOTS
+from models.encoder.slots import OnnxSlotReader
 from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
@@ -160,7 +160,7 @@ def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
     model = store.catalogue.get(folder.name)
     adapters = [f"--{name}={each.path}" for name, each in model.adapters.items()]
     assert main([str(copy), *adapters]) == 0
-    assert {FULL, QUANTISED, INTENTS, SLOTS} <= set(model.prepared)
+    assert {FULL, QUANTISED, INTENTS, OnnxSlotReader.GRAPH} <= set(model.prepared)
     for name in model.prepared:
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     made.load()

@@ -13,7 +13,7 @@ from assistant.errors import ModelCorrupt, ModelMissing
 from assistant.memory.retrieval.reranking import ANSWERS, OUTDATED
 from assistant.settings import Persona, Settings
 from models.download.cache import ModelStore
-from models.encoder.reranker import RERANKER, OnnxReranker
+from models.encoder.reranker import OnnxReranker
 from models.encoder.weights import WEIGHTS
 from models.selection import select_models
 from scripts.train.reranking_lessons import Vectors, person_lessons, read_people, successions
@@ -171,10 +171,10 @@ def test_a_missing_or_damaged_model_is_explained(
     with pytest.raises(ModelMissing, match=r"reranker\.int8\.onnx is missing") as missing:
         reranker.load()
     assert missing.value.mend == f"assistant models pull {NAME}"
-    (copy / RERANKER).write_bytes(b"no model")
+    (copy / OnnxReranker.GRAPH).write_bytes(b"no model")
     with pytest.raises(ModelCorrupt, match="can't be read"):
         reranker.load()
-    shutil.copy(folder / RERANKER, copy)
+    shutil.copy(folder / OnnxReranker.GRAPH, copy)
     with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{WEIGHTS}") as damaged:
         reranker.load()
     assert damaged.value.mend == f"assistant models pull {NAME}"

@@ -16,7 +16,7 @@ from assistant.forms.described import described
 from assistant.settings import Persona, Settings
 from models.download.cache import ModelStore
 from models.encoder.preparation import main
-from models.encoder.slots import ACTS, SLOTS, OnnxSlotReader
+from models.encoder.slots import ACTS, OnnxSlotReader
 from models.encoder.weights import WEIGHTS
 from models.interfaces import SlotAct
 from models.selection import select_models
@@ -175,10 +175,10 @@ def test_a_missing_or_damaged_model_is_explained(
     with pytest.raises(ModelMissing, match=r"slots\.int8\.onnx is missing") as missing:
         reader.load()
     assert missing.value.mend == f"assistant models pull {NAME}"
-    (copy / SLOTS).write_bytes(b"no model")
+    (copy / OnnxSlotReader.GRAPH).write_bytes(b"no model")
     with pytest.raises(ModelCorrupt, match="can't be read"):
         reader.load()
-    shutil.copy(folder / SLOTS, copy)
+    shutil.copy(folder / OnnxSlotReader.GRAPH, copy)
     with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{WEIGHTS}") as damaged:
         reader.load()
     assert damaged.value.mend == f"assistant models pull {NAME}"
@@ -201,4 +201,4 @@ def test_an_adapter_without_fitting_layers_is_not_prepared(
     save_file(narrow, wrong / "adapter_model.safetensors")
     assert main([str(copy), "--slots", str(wrong)]) == ModelCorrupt.exit_code
     assert "adapter for forms" in capsys.readouterr().err
-    assert not (copy / SLOTS).exists()
+    assert not (copy / OnnxSlotReader.GRAPH).exists()

@@ -12,7 +12,7 @@ import pytest
 from assistant.errors import ModelCorrupt, ModelMissing
 from models.download.cache import ModelStore
 from models.encoder.preparation import main
-from models.encoder.reranker import RERANKER, OnnxReranker, judging_shapes, read_judging_layers
+from models.encoder.reranker import OnnxReranker
 from scripts import train_reranker
 from scripts.train.reranking_lessons import Lesson, Vectors, person_lessons, read_people
 from tests.support.small_bert import WIDTH, publish
@@ -67,7 +67,7 @@ def test_steps_lower_the_loss_and_the_prepared_model_judges_as_the_trained_one(
     assert all(0 <= each <= 1 for each in figures.values())
 
     model.save(store.catalogue.get("all-minilm-l6-v2"), out)
-    assert read_judging_layers(out, WIDTH).keys() == judging_shapes(WIDTH).keys()
+    assert OnnxReranker.layers(out, WIDTH).keys() == OnnxReranker.shapes(WIDTH).keys()
     again = Judge(str(folder), 4, "cpu", half=False).eval()
     again.resume(out)
     with torch.no_grad():
@@ -93,7 +93,7 @@ def test_an_adapter_without_fitting_layers_is_not_prepared(
     publish(tmp_path, ["word"])
     assert main([str(tmp_path), "--reranker", str(slots.path)]) == ModelCorrupt.exit_code
     assert "adapter for judging memories" in capsys.readouterr().err
-    assert not (tmp_path / RERANKER).exists()
+    assert not (tmp_path / OnnxReranker.GRAPH).exists()
 
 
 @pytest.mark.long

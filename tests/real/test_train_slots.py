@@ -9,7 +9,7 @@ import pytest
 from assistant.errors import ModelMissing
 from models.download.cache import ModelStore
 from models.encoder.preparation import main
-from models.encoder.slots import OnnxSlotReader, read_slot_layers, slot_shapes
+from models.encoder.slots import OnnxSlotReader
 from models.interfaces import DescribedSlot
 from scripts import train_slots
 from scripts.train.slot_lessons import read_lessons
@@ -52,7 +52,7 @@ def test_steps_lower_the_loss_and_the_saved_weights_are_loaded_again(
     figures = judged(model, tokenizer, lessons)
     assert all(0 <= each <= 1 for each in figures.values())
     model.save(store.catalogue.get(NAME), out)
-    assert read_slot_layers(out, WIDTH).keys() == slot_shapes(WIDTH).keys()
+    assert OnnxSlotReader.layers(out, WIDTH).keys() == OnnxSlotReader.shapes(WIDTH).keys()
     again = Reader(str(tmp_path), 4, "cpu", half=False).eval()
     again.resume(out)
     with torch.no_grad():

@@ -11,12 +11,7 @@ import pytest
 from assistant.errors import ModelCorrupt, ModelMissing
 from models.download.cache import ModelStore
 from models.encoder.preparation import main
-from models.encoder.turn_judge import (
-    TURNS,
-    OnnxTurnJudge,
-    read_turn_layers,
-    turn_shapes,
-)
+from models.encoder.turn_judge import OnnxTurnJudge
 from scripts import train_turn_judge
 from scripts.common.spoken_turns import (
     INTERRUPTIONS,
@@ -65,7 +60,7 @@ def test_steps_lower_the_loss_and_the_prepared_model_judges_as_the_trained_one(
     assert len(kept) <= len(lessons)
 
     model.save(store.catalogue.get("all-minilm-l6-v2"), out)
-    assert read_turn_layers(out, WIDTH).keys() == turn_shapes(WIDTH).keys()
+    assert OnnxTurnJudge.layers(out, WIDTH).keys() == OnnxTurnJudge.shapes(WIDTH).keys()
     again = Judge(str(folder), 4, "cpu", half=False).eval()
     again.resume(out)
     assert main([str(folder), "--turns", str(out)]) == 0
@@ -90,7 +85,7 @@ def test_an_adapter_without_a_fitting_layer_is_not_prepared(
     publish(tmp_path, ["word"])
     assert main([str(tmp_path), "--turns", str(slots.path)]) == ModelCorrupt.exit_code
     assert "adapter for turns" in capsys.readouterr().err
-    assert not (tmp_path / TURNS).exists()
+    assert not (tmp_path / OnnxTurnJudge.GRAPH).exists()
 
 
 @pytest.mark.long

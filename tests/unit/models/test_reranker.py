@@ -15,12 +15,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.encoder.packing import Array, PackedModel, sigmoid
-from models.encoder.reranker import (
-    MEMORY_LIMITS,
-    OnnxReranker,
-    judging_shapes,
-    read_judging_layers,
-)
+from models.encoder.reranker import MEMORY_LIMITS, OnnxReranker
 
 WIDTH = 4
 WORDS = ("[UNK]", "[CLS]", "[SEP]", "when", "dentist", "tuesday", "friday", "dog")
@@ -30,7 +25,7 @@ def layers(seed: int = 1) -> dict[str, Array]:
     numbers = np.random.default_rng(seed)
     return {
         f"{name}.{part}": numbers.normal(size=each).astype(np.float32)
-        for name, shape in judging_shapes(WIDTH).items()
+        for name, shape in OnnxReranker.shapes(WIDTH).items()
         for part, each in (("weight", shape), ("bias", shape[:1]))
     }
 
@@ -59,7 +54,7 @@ def opened(folder: Path, session: object) -> Iterator[OnnxReranker]:
     words = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    found = read_judging_layers(adapter(folder, layers()), WIDTH)
+    found = OnnxReranker.layers(adapter(folder, layers()), WIDTH)
     reranker = OnnxReranker(folder, folder)
     model = PackedModel(tokenizer, session, found)
     with patch.object(reranker, "_model", model):
@@ -141,7 +136,7 @@ def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> 
 def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path, key: str) -> None:
     whole = layers()
     with pytest.raises(ModelCorrupt, match="adapter for judging memories"):
-        read_judging_layers(adapter(tmp_path, whole), WIDTH + 1)
+        OnnxReranker.layers(adapter(tmp_path, whole), WIDTH + 1)
     absent = {each: value for each, value in whole.items() if each != key}
     with pytest.raises(ModelCorrupt, match=r"adapter for judging memories in .* can't be read"):
-        read_judging_layers(adapter(tmp_path, absent), WIDTH)
+        OnnxReranker.layers(adapter(tmp_path, absent), WIDTH)

@@ -28,8 +28,6 @@ from models.encoder.slots import (
     OnnxSlotReader,
     likeliest_marks,
     marked_parts,
-    read_slot_layers,
-    slot_shapes,
 )
 from models.interfaces import DescribedSlot, ReadUtterance, SlotAct
 
@@ -101,7 +99,7 @@ def heads() -> dict[str, NDArray[np.float32]]:
     """Layers with which a slot has the act VALUE if its state begins with 1, and more was said if
     the first state ends with 1. All tokens are marked as FIRST."""
     made: dict[str, NDArray[np.float32]] = {}
-    for name, shape in slot_shapes(WIDTH).items():
+    for name, shape in OnnxSlotReader.shapes(WIDTH).items():
         made[f"{name}.weight"] = np.zeros(shape, np.float32)
         made[f"{name}.bias"] = np.zeros(shape[0], np.float32)
     made["acts.bias"][ACTS.index(SlotAct.NOTHING)] = 5
@@ -140,7 +138,7 @@ def read(folder: Path, session: Session, text: str, slots: list[DescribedSlot]) 
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     reader = OnnxSlotReader(folder, folder)
-    layers = read_slot_layers(adapter(folder, heads()), WIDTH)
+    layers = OnnxSlotReader.layers(adapter(folder, heads()), WIDTH)
     with patch.object(reader, "_model", PackedModel(tokenizer, session, layers)):
         return reader.read(text, slots)
 
@@ -193,10 +191,13 @@ def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> 
 
 def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path) -> None:
     whole = heads()
-    assert read_slot_layers(adapter(tmp_path, whole), WIDTH).keys() == slot_shapes(WIDTH).keys()
+    assert (
+        OnnxSlotReader.layers(adapter(tmp_path, whole), WIDTH).keys()
+        == OnnxSlotReader.shapes(WIDTH).keys()
+    )
     with pytest.raises(ModelCorrupt, match="adapter for forms"):
-        read_slot_layers(tmp_path, WIDTH + 1)
+        OnnxSlotReader.layers(tmp_path, WIDTH + 1)
     for key in whole:
         absent = {each: value for each, value in whole.items() if each != key}
         with pytest.raises(ModelCorrupt, match=r"adapter for forms in .* can't be read"):
-            read_slot_layers(adapter(tmp_path, absent), WIDTH)
+            OnnxSlotReader.layers(adapter(tmp_path, absent), WIDTH)

@@ -15,13 +15,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.encoder.packing import Array, PackedModel
-from models.encoder.turn_judge import (
-    TURN_LIMITS,
-    OnnxTurnJudge,
-    read_turn_layers,
-    turn_shapes,
-    without_end_marks,
-)
+from models.encoder.turn_judge import TURN_LIMITS, OnnxTurnJudge, without_end_marks
 
 WIDTH = 4
 WORDS = ("[UNK]", "[CLS]", "[SEP]", "set", "a", "timer", "when?")
@@ -31,7 +25,7 @@ def layers(seed: int = 1) -> dict[str, Array]:
     numbers = np.random.default_rng(seed)
     return {
         f"{name}.{part}": numbers.normal(size=each).astype(np.float32)
-        for name, shape in turn_shapes(WIDTH).items()
+        for name, shape in OnnxTurnJudge.shapes(WIDTH).items()
         for part, each in (("weight", shape), ("bias", shape[:1]))
     }
 
@@ -59,7 +53,7 @@ def opened(folder: Path, session: object) -> Iterator[OnnxTurnJudge]:
     words = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    found = read_turn_layers(adapter(folder, layers()), WIDTH)
+    found = OnnxTurnJudge.layers(adapter(folder, layers()), WIDTH)
     judge = OnnxTurnJudge(folder, folder)
     with patch.object(judge, "_model", PackedModel(tokenizer, session, found)):
         yield judge
@@ -126,4 +120,4 @@ def test_an_adapter_without_a_fitting_layer_is_refused(tmp_path: Path, key: str)
     for changed in ({key: tensors[key][..., :-1]}, {}):
         others = {name: each for name, each in tensors.items() if name != key}
         with pytest.raises(ModelCorrupt, match="adapter for turns"):
-            read_turn_layers(adapter(tmp_path, others | changed), WIDTH)
+            OnnxTurnJudge.layers(adapter(tmp_path, others | changed), WIDTH)
