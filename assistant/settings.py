@@ -54,9 +54,10 @@ class Stt(Section):
     model: str | None = None
     """A name in the catalogue, or a folder with a CTranslate2 Whisper model; default: the
     profile's."""
-    partials: bool = False
-    """Show words while you are still speaking. Costs a little latency. Even if this is off,
-    interruptions are detected from partial transcripts."""
+    partials: bool = True
+    """Transcribe your words while you are still speaking, as far as the machine has time. They are
+    shown at once, and the language model reads them ahead, so that it answers sooner. Even if this
+    is off, interruptions are detected from partial transcripts."""
 
 
 class Llm(Section):

@@ -1,13 +1,14 @@
-"""Fills the language model's cache with the conversation's history between turns.
+"""Fills the language model's cache with the conversation's history between turns, and with the
+beginning of the next message while the user is still speaking.
 
 In the next turn, the model then has to read only the new words. Reading stops as soon as the model
-is needed. The part of the history that was read by then stays in the cache.
+is needed. The part of the prompt that was read by then stays in the cache.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from assistant.errors import ModelError
@@ -19,16 +20,35 @@ BLANK_PROMPT = (Message("user", "Nothing."),)
 """A prompt without user text, to overwrite a part of the cache."""
 
 
+LEAST_MEASURED = 16
+"""Minimum number of tokens read or written for a measurement of the model's speed."""
+
+
+class ReadingSpeed:
+    """Measures how fast the model reads. The speed limits how many memories a prompt contains."""
+
+    def __init__(self) -> None:
+        self.tokens_per_s: float | None = None
+        """A moving average; None until it has been measured."""
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Record that the model read `tokens` in `seconds`."""
+        if tokens >= LEAST_MEASURED and seconds > 0:
+            speed = tokens / seconds
+            before = self.tokens_per_s if self.tokens_per_s is not None else speed
+            self.tokens_per_s = 0.7 * before + 0.3 * speed
+
+
 class CacheWarmer:
     """Keeps the conversation's part of a model's cache up to date.
 
     Args:
-        on_read: called with the number of tokens that the model read and the seconds this took.
+        speed: receives the measurements of the model's reading speed.
     """
 
-    def __init__(self, llm: LanguageModel, on_read: Callable[[int, float], None]) -> None:
+    def __init__(self, llm: LanguageModel, speed: ReadingSpeed) -> None:
         self._llm = llm
-        self._on_read = on_read
+        self._speed = speed
         self._task: asyncio.Task[None] | None = None
         self._clearing: asyncio.Task[None] | None = None
 
@@ -68,6 +88,6 @@ class CacheWarmer:
             async with aclosing(self._llm.stream(generation)) as chunks:
                 async for chunk in chunks:
                     if chunk.usage is not None and lane is Lane.CONVERSATION:
-                        self._on_read(chunk.usage.read_tokens, time.monotonic() - began)
+                        self._speed.note(chunk.usage.read_tokens, time.monotonic() - began)
         except ModelError as error:
             logger.warning("the model's cache could not be updated: %s", type(error).__name__)

@@ -19,6 +19,7 @@ from assistant.event_bus import EventBus
 from assistant.events import (
     AnswerHeard,
     Event,
+    MemoryUsed,
     Notice,
     Phase,
     PhaseChanged,
@@ -33,7 +34,7 @@ from assistant.events import (
 from assistant.memory import HiddenItems
 from assistant.settings import Settings
 from assistant.voice.background_tasks import TaskSet
-from assistant.voice.cache_warming import CacheWarmer
+from assistant.voice.cache_warming import CacheWarmer, ReadingSpeed
 from assistant.voice.last_said import LastSaid
 from assistant.voice.latency import LatencyLog
 from assistant.voice.speculation import SpeculativeAnswer
@@ -49,8 +50,6 @@ SETTLE_S = 2.0
 is cut off."""
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
-LEAST_MEASURED = 16
-"""Minimum number of tokens read or written for a measurement of the model's speed."""
 
 
 class Dialogue:
@@ -72,7 +71,8 @@ class Dialogue:
         self._memory = memory
         self._ledger = ledger
         self.attention = AddresseeDetector(settings)
-        self.cache = CacheWarmer(llm, self.has_read)
+        self.reading = ReadingSpeed()
+        self.cache = CacheWarmer(llm, self.reading)
         self._muted = False
         self.aloud = False
         self.ringing = False
@@ -98,7 +98,6 @@ class Dialogue:
         self._stale = False
         """Whether the model's cache no longer matches the start of the prompt."""
         self.last_said = LastSaid()
-        self._reads_per_s: float | None = None
 
     # -- whether the assistant is addressed ------------------------------------------------------
 
@@ -225,6 +224,13 @@ class Dialogue:
             self.cut_off()
             await self._idle.wait()
 
+    def read_draft(self, words: str, memories: Sequence[MemoryUsed]) -> None:
+        """Let the model read the prompt that the words so far would have, unless it is needed for
+        an answer."""
+        if not self.answering:
+            prompt = self._memory.prompt(words, memories, self.reading.tokens_per_s)
+            self.cache.warm(prompt.messages)
+
     async def begin(self, answer: SpeculativeAnswer) -> Generation | str:
         """Build the prompt for an answer. Return the request to the model, or the fixed reply if
         the model isn't needed. The turn begins later, when the answer is confirmed."""
@@ -232,7 +238,7 @@ class Dialogue:
         await self.cache.cool()
         answer.turn, answer.hides = self.next_turn, self.last_said.hides
         answer.when_confirmed(partial(self._confirmed, answer))
-        words, speed = answer.user_text, self._reads_per_s
+        words, speed = answer.user_text, self.reading.tokens_per_s
         prompt = self._memory.prompt(words, answer.memories, speed, not_known=answer.not_known)
         reply = prompt.reply
         used = {each.id for each in prompt.memories.used}
@@ -264,14 +270,6 @@ class Dialogue:
         self._show(Phase.THINKING)
         if self._settings.general.sounds and not answer.typed:
             self._cue.start(answer)
-
-    def has_read(self, tokens: int, seconds: float) -> None:
-        """Record that the model read `tokens` in `seconds`. The speed limits how many memories a
-        prompt contains."""
-        if tokens >= LEAST_MEASURED and seconds > 0:
-            speed = tokens / seconds
-            before = self._reads_per_s if self._reads_per_s is not None else speed
-            self._reads_per_s = 0.7 * before + 0.3 * speed
 
     def written(self, answer: SpeculativeAnswer) -> None:
         """Read a complete answer into the model's cache while it is still being played."""

@@ -42,10 +42,12 @@ class SpeechDiscardedFrame(SystemFrame):
 @dataclass
 class PartialFrame(SystemFrame):
     """The words that the recogniser has found so far in an utterance. `own_voice` estimates how
-    much of the sound came from the loudspeaker, in [0, 1]."""
+    much of the sound came from the loudspeaker, in [0, 1]. `goes_on` is whether the user was still
+    speaking; otherwise, a request for an answer follows."""
 
     text: str
     own_voice: float = 0.0
+    goes_on: bool = False
 
 
 @dataclass

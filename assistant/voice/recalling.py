@@ -1,6 +1,8 @@
 """The pipeline's step after `intent_routing`: recalls memories for a turn within a deadline.
 
-Encoding the question is the slowest part. It starts while the user is still speaking.
+While the user is still speaking, the words so far are prepared for: the question is encoded, which
+is the slowest part of a recall, and the model reads the prompt that these words would have. The
+final words then add little to read, because most of that prompt stays the same.
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from assistant.context import NotKnown
 from assistant.events import Recalled
 from assistant.memory import RecalledForTurn
 from assistant.settings import Memory
+from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerRequestFrame, PartialFrame
 from assistant.voice.speculation import SpeculativeAnswer
@@ -59,11 +62,16 @@ class Recall(FrameProcessor):
         self._dialogue = dialogue
         self._deadline_s = settings.deadline_ms / 1000
         self._typed_deadline_s = max(settings.deadline_ms, settings.typed_deadline_ms) / 1000
+        self._drafts = TaskSet(dialogue.failed)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        self._drafts.cancel()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, PartialFrame):
-            self._ahead(frame.text)
+            self._ahead(frame)
             return
         if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             if self._recaller is not None:
@@ -71,30 +79,47 @@ class Recall(FrameProcessor):
             frame.answer.times.stamp("recall")
         await self.push_frame(frame, direction)
 
-    def _ahead(self, text: str) -> None:
-        words = self._dialogue.meant_for_me(text)
-        if not words or self._recaller is None:
+    def _ahead(self, frame: PartialFrame) -> None:
+        self._drafts.cancel()
+        words = self._dialogue.meant_for_me(frame.text)
+        if not words:
             return
-        try:
-            self._recaller.ahead(words)
-        except Exception:  # a failure of the memory must not stop the answer
-            logger.exception("recall failed")
+        if self._recaller is not None:
+            try:
+                self._recaller.ahead(words)
+            except Exception:  # a failure of the memory must not stop the answer
+                logger.exception("recall failed")
+        if frame.goes_on:
+            self._drafts.start(self._draft(words))
+
+    async def _draft(self, words: str) -> None:
+        found = RecalledForTurn()
+        if self._recaller is not None:
+            found = await self._found(self._recaller, words, self._deadline_s)
+        self._dialogue.read_draft(words, found.memories)
 
     async def _recall(self, recaller: Recaller, answer: SpeculativeAnswer) -> None:
-        found = RecalledForTurn(missed=True)
+        self._drafts.cancel()
         about_user = answer.not_known is not None and answer.not_known.about_user
         deadline_s = self._typed_deadline_s if answer.typed else self._deadline_s
-        try:
-            async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
-                found = await recaller.recall(answer.user_text, deadline_s, about_user=about_user)
-        except TimeoutError:
-            logger.warning("recall missed its deadline")
-        except Exception:  # a failure of the memory must not stop the answer
-            logger.exception("recall failed")
+        found = await self._found(recaller, answer.user_text, deadline_s, about_user=about_user)
         answer.memories = found.memories
         if about_user and found.missed:  # the user may have told it
             answer.not_known = NotKnown("", about_user=True)
         answer.when_confirmed(partial(self._report, found))
+
+    @staticmethod
+    async def _found(
+        recaller: Recaller, words: str, deadline_s: float, *, about_user: bool = False
+    ) -> RecalledForTurn:
+        try:
+            async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
+                return await recaller.recall(words, deadline_s, about_user=about_user)
+        except TimeoutError:
+            logger.warning("recall missed its deadline")
+        except Exception:  # a failure of the memory must not stop the answer
+            logger.exception("recall failed")
+        return RecalledForTurn(missed=True)
 
     def _report(self, found: RecalledForTurn) -> None:
         if any(found):

@@ -14,7 +14,8 @@ from assistant.errors import ModelError
 from assistant.events import AnswerText, Notice, Severity
 from assistant.settings import Llm
 from assistant.voice.claims import AnswerCheck, CheckedText, ClaimDetector
-from assistant.voice.dialogue import LEAST_MEASURED, Dialogue
+from assistant.voice.cache_warming import LEAST_MEASURED
+from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerRequestFrame, AnswerTextFrame
 from assistant.voice.speculation import SpeculativeAnswer
 from models.interfaces import Generation, LanguageModel
@@ -115,7 +116,7 @@ class Think(FrameProcessor):
             async for chunk in chunks:
                 if chunk.usage is not None:
                     answer.read_tokens = chunk.usage.read_tokens
-                    self._dialogue.has_read(chunk.usage.read_tokens, first - began)
+                    self._dialogue.reading.note(chunk.usage.read_tokens, first - began)
                     if first and chunk.usage.generated_tokens >= LEAST_MEASURED:
                         taken = time.monotonic() - first
                         answer.tokens_per_s = round(chunk.usage.generated_tokens / taken, 1)

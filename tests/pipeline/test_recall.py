@@ -132,6 +132,47 @@ async def test_recall_gets_the_words_while_they_are_spoken(tmp_path: Path) -> No
     assert all(turn.user.startswith(each) for each in earlier)
 
 
+async def test_the_model_reads_the_prompt_of_the_words_so_far(tmp_path: Path) -> None:
+    llm, stt = ScriptedLlm("In the bath."), ScriptedStt(by_length=words)
+    recaller = ScriptedRecaller(*TWO)
+    async with session(
+        stt, llm, sound(2.5, 0.6), tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+    [request] = llm.requests
+    heard = request.messages[-1].content
+    drafts = [each[-1].content for each in llm.read_ahead if TWO[0].text in each[-1].content]
+    assert drafts
+    assert all(heard.startswith(each) for each in drafts)
+    assert drafts[0].endswith(words(0.5))
+    assert heard.endswith(turn.user)
+
+
+async def test_the_model_reads_no_words_ahead_while_it_answers(tmp_path: Path) -> None:
+    llm = ScriptedLlm("A long answer that goes on and on while the user speaks.")
+    recaller, stt = ScriptedRecaller(*TWO), ScriptedStt("Mm-hmm.")
+    async with session(
+        stt, llm, sound(0.6, 0.8, 1.2, 1.6), tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        await talk.to_the_end()
+        assert talk.turns
+    interrupted = [each for each in llm.read_ahead if each[-1].content.endswith("Mm-hmm.")]
+    assert not interrupted
+
+
+async def test_partial_transcripts_take_only_a_share_of_the_time(tmp_path: Path) -> None:
+    quick, slow = (ScriptedStt(by_length=words, delay_s=each) for each in (0.02, 0.3))
+    for stt in (quick, slow):
+        async with session(
+            stt, ScriptedLlm(), sound(3.0, 1.6), tmp_path, settings=settings()
+        ) as talk:
+            await talk.to_the_end()
+            assert len(talk.turns) == 1
+    assert len(quick.heard) >= 6
+    assert 2 <= len(slow.heard) <= 4
+
+
 async def test_recall_gets_no_words_that_are_not_meant_for_the_assistant(tmp_path: Path) -> None:
     recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
     async with session(

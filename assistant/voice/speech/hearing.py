@@ -58,7 +58,10 @@ SEGMENT_S = 10.0
 LONGEST_SEGMENT_S = 24.0
 """Seconds after which a segment ends even without a pause, because Whisper's window is 30 s."""
 PARTIAL_EVERY_WINDOWS = 15
-"""Number of windows from one partial transcript to the next (0.48 s)."""
+"""Minimum number of windows from one partial transcript to the next (0.48 s)."""
+PARTIALS_SHARE = 0.25
+"""Maximum share of the time that partial transcripts take while the assistant is silent. A partial
+transcript in progress delays the final one."""
 LEVEL_EVERY_WINDOWS = 8
 """Number of windows from one event with the microphone's level to the next (0.26 s)."""
 TOO_LONG = "You spoke for a long time without a pause, so I'll answer what I have heard so far."
@@ -97,6 +100,10 @@ class Hear(FrameProcessor):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
         self._jobs = TaskSet(dialogue.failed)
         self._recognising = 0
+        self._last_partial = float("-inf")
+        """The `time.monotonic()` at which the last partial transcript began."""
+        self._partial_s = 0.0
+        """Seconds that the last partial transcript took."""
         self.open = True
         """Whether to listen. False while muted or, with push-to-talk, while the key is up."""
 
@@ -358,13 +365,16 @@ class Hear(FrameProcessor):
     def _transcribe_so_far(self, utterance: Utterance) -> None:
         """Start a partial transcript while the user is still speaking, if it is to be shown or may
         be an interruption."""
-        if not self._recognising and (self._partials or self._dialogue.aloud):
+        rested = time.monotonic() - self._last_partial >= self._partial_s / PARTIALS_SHARE
+        if not self._recognising and (self._dialogue.aloud or (self._partials and rested)):
             segment = utterance.segment(self._settings.vad_confidence)
             self._jobs.start(self._pass_on_partial(utterance, segment))
 
     async def _pass_on_partial(self, utterance: Utterance, segment: SpeechSegment) -> None:
+        began = self._last_partial = time.monotonic()
         try:
             heard, own_voice = await self._recognise(segment)
+            self._partial_s = time.monotonic() - began
         except ModelError as error:
             logger.warning("partial transcript failed: %s", type(error).__name__)
             return
@@ -374,7 +384,7 @@ class Hear(FrameProcessor):
             text = await utterance.with_earlier(heard.text.strip())
             if not self._dialogue.asleep:
                 self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))
-            await self.push_frame(PartialFrame(text, own_voice))
+            await self.push_frame(PartialFrame(text, own_voice, goes_on=True))
 
     async def _typed(self, text: str) -> None:
         utterance = self._speaking

@@ -291,15 +291,15 @@ class Ours:
         return GatedVoiceDetector(SileroVoice()), ends
 
     def _hand_on_speed(self, dialogue: Dialogue) -> None:
-        has_read = dialogue.has_read
+        note = dialogue.reading.note
         for tokens, seconds in self._reads[-READS_KEPT:]:
-            has_read(tokens, seconds)
+            note(tokens, seconds)
 
         def noted(tokens: int, seconds: float) -> None:
             self._reads.append((tokens, seconds))
-            has_read(tokens, seconds)
+            note(tokens, seconds)
 
-        setattr(dialogue, has_read.__name__, noted)
+        setattr(dialogue.reading, note.__name__, noted)
 
     async def close(self) -> None:
         models, self._models = self._models, None
