@@ -71,13 +71,11 @@ class AnswerRequestFrame(DataFrame):
 
 
 @dataclass
-class AnswerTextFrame(DataFrame):
-    """The next piece of an answer's text. `clauses` are the clauses that it completes, if the text
-    has been cut into clauses already; otherwise None."""
+class AnswerClausesFrame(DataFrame):
+    """The next clauses of an answer."""
 
     answer: SpeculativeAnswer
-    text: str
-    clauses: tuple[Clause, ...] | None = None
+    clauses: tuple[Clause, ...]
 
 
 @dataclass

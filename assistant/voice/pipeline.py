@@ -107,7 +107,7 @@ class VoiceLoop:
                 self.ringer,
                 Recall(recaller, dialogue, settings.memory),
                 self._think,
-                Speak(tts, models.llm, dialogue, settings.persona.language, control),
+                Speak(tts, models.llm, dialogue, control),
                 self._loudspeaker,
             ]
         )

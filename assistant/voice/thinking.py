@@ -13,11 +13,13 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import AnswerText, Notice, Severity
 from assistant.settings import Llm
-from assistant.voice.claims import AnswerCheck, CheckedText, ClaimDetector
+from assistant.voice.answer_check import AnswerCheck, CheckedText
 from assistant.voice.cache_warming import LEAST_MEASURED
+from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.frames import AnswerEndFrame, AnswerRequestFrame, AnswerTextFrame
+from assistant.voice.frames import AnswerClausesFrame, AnswerEndFrame, AnswerRequestFrame
 from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.speech.clauses import clauses_of
 from models.interfaces import Generation, LanguageModel
 
 logger = logging.getLogger(__name__)
@@ -29,7 +31,7 @@ class Think(FrameProcessor):
     """Streams the language model's answer. An interruption cancels the answer at any point.
 
     Args:
-        detector: ends answers that claim an act. If None, answers aren't checked.
+        detector: detects answers that claim an act; None if there is no model for it.
         language: the setting `persona.language`.
     """
 
@@ -63,7 +65,8 @@ class Think(FrameProcessor):
         if not isinstance(frame, AnswerRequestFrame):
             await self.push_frame(frame, direction)
         elif frame.answer.remark:
-            await self.push_frame(AnswerTextFrame(frame.answer, frame.answer.text))
+            clauses = tuple(clauses_of(frame.answer.text, self._language))
+            await self.push_frame(AnswerClausesFrame(frame.answer, clauses))
             await self.push_frame(AnswerEndFrame(frame.answer))
         else:
             self.busy = True
@@ -74,39 +77,30 @@ class Think(FrameProcessor):
 
     async def _answer(self, answer: SpeculativeAnswer) -> None:
         await self._dialogue.settled()
-        check = self._check(answer)
+        check = AnswerCheck(
+            self._detector, self._language, answer.user_text, self._pending, answer.classified
+        )
         try:
             asked = await self._dialogue.begin(answer)
             if isinstance(asked, str):
-                await self._write(answer, asked)
+                await self._write(answer, check.end_with(asked))
             else:
                 await self._stream(answer, asked, check)
         except Exception as error:
             logger.exception("the answer failed")
             answer.when_confirmed(partial(self._dialogue.emit, self._notice(error)))
-            if check is not None:
-                await self._write(answer, check.end_with(APOLOGY))
-            else:
-                await self._write(answer, f" {APOLOGY}" if answer.text else APOLOGY)
+            await self._write(answer, check.end_with(APOLOGY))
         await self.push_frame(AnswerEndFrame(answer))
         answer.when_confirmed(lambda: self._dialogue.written(answer))
-        if check is not None:
-            asks_back = answer.text.rstrip().endswith("?")
-            pending = await check.request() if asks_back else 0.0
-            answer.when_confirmed(partial(self._wait_for_more, pending))
-
-    def _check(self, answer: SpeculativeAnswer) -> AnswerCheck | None:
-        if self._detector is None:
-            return None
-        return AnswerCheck(
-            self._detector, self._language, answer.user_text, self._pending, answer.classified
-        )
+        asks_back = answer.text.rstrip().endswith("?")
+        pending = await check.request() if asks_back else 0.0
+        answer.when_confirmed(partial(self._wait_for_more, pending))
 
     def _wait_for_more(self, pending: float) -> None:
         self._pending = pending
 
     async def _stream(
-        self, answer: SpeculativeAnswer, generation: Generation, check: AnswerCheck | None
+        self, answer: SpeculativeAnswer, generation: Generation, check: AnswerCheck
     ) -> None:
         began, first = time.monotonic(), 0.0
         async with (
@@ -125,21 +119,17 @@ class Think(FrameProcessor):
                 answer.times.stamp("first_token")
                 first = first or time.monotonic()
                 limit.reschedule(asyncio.get_running_loop().time() + self._settings.timeout_s)
-                if check is None:
-                    await self._write(answer, chunk.text)
-                    continue
                 for piece in await check.feed(chunk.text):
                     await self._write(answer, piece)
                 if check.ended:
                     return
-        for piece in await check.finish() if check is not None else ():
+        for piece in await check.finish():
             await self._write(answer, piece)
 
-    async def _write(self, answer: SpeculativeAnswer, piece: str | CheckedText) -> None:
-        text, clauses = (piece, None) if isinstance(piece, str) else (piece.text, piece.clauses)
-        answer.text += text
-        answer.when_confirmed(lambda: self._dialogue.emit(AnswerText(answer.turn, text)))
-        await self.push_frame(AnswerTextFrame(answer, text, clauses))
+    async def _write(self, answer: SpeculativeAnswer, piece: CheckedText) -> None:
+        answer.text += piece.text
+        answer.when_confirmed(lambda: self._dialogue.emit(AnswerText(answer.turn, piece.text)))
+        await self.push_frame(AnswerClausesFrame(answer, piece.clauses))
 
     def _notice(self, error: Exception) -> Notice:
         if isinstance(error, ModelError):

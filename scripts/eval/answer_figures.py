@@ -7,7 +7,7 @@ from statistics import fmean
 from textwrap import shorten
 from typing import Any
 
-from assistant.voice.claims import NOT_DONE
+from assistant.voice.answer_check import NOT_DONE
 from scripts.common.statistics import rounded, rounded_interval
 from scripts.eval.answer_data import NEVER, UNKNOWABLE
 from scripts.eval.answer_rules import Verdict

@@ -13,8 +13,8 @@ from assistant.compose.adapted_models import build_reranker
 from assistant.memory import Reranking
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.claims import ClaimDetector
 from assistant.voice.cache_warming import LEAST_MEASURED
+from assistant.voice.claims import ClaimDetector
 from models.hardware import usable_cores
 from models.interfaces import Generation, LanguageModel
 from models.llm import OpenAICompatible

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assistant.voice.claims import (
-    ACTS,
-    CLAIM,
-    ENDINGS,
-    NOT_DONE,
-    THRESHOLDS,
-    AnswerCheck,
-    ClaimDetector,
-    is_own,
-)
-from assistant.voice.speech.clauses import ClauseSplitter
+from assistant.voice.answer_check import ENDINGS, NOT_DONE, AnswerCheck
+from assistant.voice.claims import ACTS, CLAIM, THRESHOLDS, ClaimDetector, is_own
+from assistant.voice.speech.clauses import clauses_of
 from models.interfaces import ClassifiedText, IntentClassifier
 from scripts.eval.asking import Answers, language_model
 from scripts.eval.claim_answers import PARTS, Answered, ask, read_prompts
@@ -120,9 +112,8 @@ class Counts(NamedTuple):
 
 def sentences_in(text: str) -> list[list[str]]:
     """The sentences of an answer, each as a list of clauses as they are read aloud."""
-    splitter = ClauseSplitter(LANGUAGE)
     found: list[list[str]] = [[]]
-    for clause in (*splitter.feed(text), *splitter.finish()):
+    for clause in clauses_of(text, LANGUAGE):
         found[-1].append(clause.spoken)
         if clause.spoken.endswith(ENDINGS):
             found.append([])

@@ -24,12 +24,13 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Reply
-from assistant.voice.claims import AnswerCheck, CheckedText, ClaimDetector
+from assistant.voice.answer_check import AnswerCheck, CheckedText
+from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.dialogue_skill import DialogueSkill
 from assistant.voice.latency import LatencyLog
 from assistant.voice.ringing import Ringing
-from assistant.voice.speech.clauses import ClauseSplitter
+from assistant.voice.speech.clauses import clauses_of
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import Generation, LanguageModel, Message
 from scripts.common.session_skills import session_skills
@@ -163,8 +164,6 @@ class Session:
         llm = parts.settings.llm
         request = Generation(prompt.messages, llm.max_answer_tokens, llm.temperature)
         text = await written(parts.llm, request, parts.answers)
-        if parts.detector is None:
-            return Turn(text, read_aloud(text, parts.settings), prompt)
         check = AnswerCheck(parts.detector, parts.settings.persona.language, said, self._pending)
         pieces = [*await check.feed(text), *await check.finish()]
         kept = text_of(pieces)
@@ -216,8 +215,7 @@ async def open_session(
 
 def read_aloud(text: str, settings: Settings) -> str:
     """A text as it is read aloud."""
-    splitter = ClauseSplitter(settings.persona.language)
-    return " ".join(each.spoken for each in (*splitter.feed(text), *splitter.finish()))
+    return " ".join(each.spoken for each in clauses_of(text, settings.persona.language))
 
 
 def text_of(pieces: Sequence[CheckedText]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from assistant.events import AnswerText
 from assistant.intents.command import Command, CommandKind
 from assistant.skills.skill import Reply
-from assistant.voice.claims import NOT_DONE
+from assistant.voice.answer_check import NOT_DONE
 from tests.support.claiming import ClaimingWords
 from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence
 from tests.support.session import session

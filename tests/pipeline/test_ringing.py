@@ -57,14 +57,14 @@ async def test_it_waits_for_the_end_of_an_answer(tmp_path: Path) -> None:
 
 
 async def test_a_long_answer_is_cut_off_at_the_end_of_a_sentence(tmp_path: Path) -> None:
-    answer = " ".join([LONG] * 6)
-    async with ringing(tmp_path, llm=ScriptedLlm(answer)) as (talk, heard):
+    sentences = [f"{name}, {LONG}" for name in ("Ada", "Bea", "Cleo", "Dora", "Edda", "Fay")]
+    async with ringing(tmp_path, llm=ScriptedLlm(" ".join(sentences))) as (talk, heard):
         await talk.loop.say("Count for me.")
         await until(lambda: talk.of(AnswerHeard))
         assert await start(talk, insistent=False)
         [turn] = talk.turns
         assert turn.interrupted
-        assert turn.assistant in [" ".join([LONG] * count) for count in (2, 3, 4)]
+        assert turn.assistant in [" ".join(sentences[:count]) for count in (2, 3, 4)]
         assert heard.bells == 1
 
 

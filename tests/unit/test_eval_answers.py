@@ -18,7 +18,8 @@ from assistant.context.prompt import Prompt
 from assistant.events import MemoryUsed
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.settings import Settings
-from assistant.voice.claims import NOT_DONE, ClaimDetector
+from assistant.voice.answer_check import NOT_DONE
+from assistant.voice.claims import ClaimDetector
 from models.hardware import usable_cores
 from models.interfaces import LanguageModel, Message
 from scripts.common.rows import InputUnusable

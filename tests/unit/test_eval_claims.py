@@ -3,7 +3,8 @@
 import pytest
 
 from assistant.intents.command import CommandKind
-from assistant.voice.claims import NOT_DONE, ClaimDetector
+from assistant.voice.answer_check import NOT_DONE
+from assistant.voice.claims import ClaimDetector
 from data import located
 from models.interfaces import ClassifiedText
 from scripts.common.utterances import Utterance, read_utterances

@@ -60,6 +60,12 @@ _CONJUNCTIONS = (
 )
 
 
+def clauses_of(text: str, language: str = "en") -> list[Clause]:
+    """Cut a complete text into clauses. `language` is as for `ClauseSplitter`."""
+    splitter = ClauseSplitter(language)
+    return [*splitter.feed(text), *splitter.finish()]
+
+
 class ClauseSplitter:
     """Cuts the deltas of one answer into clauses, each as early as possible.
 

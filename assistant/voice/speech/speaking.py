@@ -13,9 +13,9 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import Notice, Severity
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, ClauseAudioFrame, TimedWord
+from assistant.voice.frames import AnswerClausesFrame, ClauseAudioFrame, TimedWord
 from assistant.voice.speculation import SpeculativeAnswer
-from assistant.voice.speech.clauses import Clause, ClauseSplitter, SpokenWord
+from assistant.voice.speech.clauses import Clause, SpokenWord
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import LanguageModel, SpokenPiece, TextToSpeech
 
@@ -23,48 +23,35 @@ logger = logging.getLogger(__name__)
 
 
 class Speak(FrameProcessor):
-    """Cuts the answer into clauses and synthesizes each of them. Without `tts`, passes on only the
-    words."""
+    """Synthesizes each clause of the answer. Without `tts`, passes on only the words."""
 
     def __init__(
         self,
         tts: TextToSpeech | None,
         llm: LanguageModel,
         dialogue: Dialogue,
-        language: str,
         control: VoiceControl,
     ) -> None:
         super().__init__(name="speak")
         self._llm = llm
-        self._language = language
         self._tts = tts
         self._control = control
         self._dialogue = dialogue
         self._answer: SpeculativeAnswer | None = None
         self._first = True
         """Whether the answer's first sound has yet to be synthesized."""
-        self._splitter = ClauseSplitter()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, AnswerTextFrame):
-            splitter, clauses = self._splitter_for(frame.answer), frame.clauses
-            for clause in splitter.feed(frame.text) if clauses is None else clauses:
+        if isinstance(frame, AnswerClausesFrame):
+            if self._answer is not frame.answer:
+                self._answer, self._first = frame.answer, True
+            for clause in frame.clauses:
                 await self._speak(frame.answer, clause)
-        elif isinstance(frame, AnswerEndFrame):
-            for clause in self._splitter_for(frame.answer).finish():
-                await self._speak(frame.answer, clause)
-            await self.push_frame(frame)
         else:
             if isinstance(frame, InterruptionFrame):
                 self._answer = None
             await self.push_frame(frame, direction)
-
-    def _splitter_for(self, answer: SpeculativeAnswer) -> ClauseSplitter:
-        if self._answer is not answer:
-            self._answer, self._splitter = answer, ClauseSplitter(self._language)
-            self._first = True
-        return self._splitter
 
     async def _speak(self, answer: SpeculativeAnswer, clause: Clause) -> None:
         passed_on = 0

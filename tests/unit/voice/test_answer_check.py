@@ -7,16 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assistant.voice.claims import (
-    DEADLINE_S,
-    NOT_ANSWERED,
-    NOT_DONE,
-    AnswerCheck,
-    CheckedText,
-    ClaimDetector,
-    is_claim,
-)
-from assistant.voice.speech.clauses import ClauseSplitter
+from assistant.voice.answer_check import NOT_ANSWERED, NOT_DONE, AnswerCheck, CheckedText
+from assistant.voice.claims import DEADLINE_S, ClaimDetector, is_claim
+from assistant.voice.speech.clauses import clauses_of
 from tests.support.claiming import ClaimingWords
 
 INNOCENT = (
@@ -62,13 +55,10 @@ def text_of(pieces: list[CheckedText]) -> str:
 @pytest.mark.parametrize("step", [1, 3, 1000])
 async def test_an_answer_without_claims_is_cut_as_if_it_were_not_checked(step: int) -> None:
     deltas = [INNOCENT[at : at + step] for at in range(0, len(INNOCENT), step)]
-    splitter = ClauseSplitter("en")
-    expected = [clause for delta in deltas for clause in splitter.feed(delta)]
-    expected += splitter.finish()
     async with checking("never") as check:
         pieces = await written(check, *deltas)
     assert text_of(pieces) == INNOCENT
-    assert [clause for piece in pieces for clause in piece.clauses] == expected
+    assert [clause for piece in pieces for clause in piece.clauses] == clauses_of(INNOCENT)
     assert not check.ended
 
 
@@ -101,6 +91,31 @@ async def test_a_line_of_the_prompt_is_not_read_out(step: int) -> None:
         assert text_of(pieces) == NOT_ANSWERED
         assert [clause.spoken for piece in pieces for clause in piece.clauses] == [NOT_ANSWERED]
         assert check.ended
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            "Hello! I can help you with it, if you like. Here is a tip. I can help you with it, if "
+            "you like. Here is a tip.",
+            "Hello! I can help you with it, if you like. Here is a tip.",
+        ),
+        ("I like it a lot. I like it a lot! I like it a lot.", "I like it a lot."),
+        ("Ich mag das sehr gern. Ja. Ich mag das sehr gern.", "Ich mag das sehr gern. Ja."),
+        ("No. Not yet. No. Not yet. Maybe later.", "No. Not yet. No. Not yet. Maybe later."),
+        (
+            "You like tea, and I like tea. You like tea.",
+            "You like tea, and I like tea. You like tea.",
+        ),
+    ],
+)
+async def test_an_answer_ends_before_it_repeats_a_sentence(step: int, said: str, kept: str) -> None:
+    check = AnswerCheck(None, "en")
+    pieces = await written(check, *(said[at : at + step] for at in range(0, len(said), step)))
+    assert text_of(pieces) == kept
+    assert check.ended == (kept != said)
 
 
 async def test_brackets_later_in_an_answer_are_left_alone() -> None:
