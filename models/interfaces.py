@@ -157,8 +157,9 @@ class SpeechToText(Protocol):
 
     def load(self) -> None: ...
 
-    def transcribe(self, audio: Samples) -> Transcription:
-        """Transcribe 16 kHz mono audio of at most 30 s. Blocking; thread-safe."""
+    def transcribe(self, audio: Samples, *, draft: bool = False) -> Transcription:
+        """Transcribe 16 kHz mono audio of at most 30 s. A `draft` should come soon rather than be
+        as good as possible. Blocking; thread-safe."""
 
 
 class SpokenPiece(NamedTuple):

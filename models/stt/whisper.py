@@ -101,8 +101,11 @@ class FasterWhisper:
         engine.transcribe(np.zeros(STT_SAMPLE_RATE, np.int16), second_try=False)
         self._engine = engine
 
-    def transcribe(self, audio: Samples) -> Transcription:
+    def transcribe(self, audio: Samples, *, draft: bool = False) -> Transcription:
         """Transcribe 16 kHz mono audio of at most 30 s. Empty audio gives empty text.
+
+        Args:
+            draft: whether to accept the first result, even if Whisper is unsure of it.
 
         Raises:
             ModelFailed: the model is not loaded, or the engine failed.
@@ -115,7 +118,7 @@ class FasterWhisper:
         if not len(audio):
             return Transcription("", no_speech=1.0)
         try:
-            return self._engine.transcribe(audio)
+            return self._engine.transcribe(audio, second_try=not draft)
         except RuntimeError as error:
             raise ModelFailed(f"The speech recogniser {self.name} failed: {error}.") from error
 

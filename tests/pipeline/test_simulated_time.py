@@ -50,6 +50,15 @@ async def test_the_clock_stands_still_while_a_thread_works() -> None:
     assert time.monotonic() == pytest.approx(began + 0.001)
 
 
+async def test_the_clock_does_not_wait_for_work_behind_a_sleeping_thread() -> None:
+    began, loop = time.monotonic(), asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as pool:
+        first = loop.run_in_executor(pool, time.sleep, HOUR_S)
+        second = loop.run_in_executor(pool, time.monotonic)
+        await first
+        assert await second == began + HOUR_S
+
+
 async def test_sleeping_in_the_event_loop_advances_the_clock() -> None:
     began = time.monotonic()
     time.sleep(HOUR_S)

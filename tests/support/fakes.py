@@ -88,7 +88,8 @@ class UnfinishedWords:
 
 
 class ScriptedStt:
-    """Transcribes audio as scripted: one text per call, and the last one repeatedly.
+    """Transcribes audio as scripted: one text per call, and the last one repeatedly. A draft
+    contains the next text, and doesn't use it up.
 
     With `by_length`, the text depends on the seconds of audio instead.
     """
@@ -107,18 +108,19 @@ class ScriptedStt:
         self.by_length = by_length
         self.no_speech = no_speech
         self.heard: list[float] = []
+        self.drafts: list[float] = []
 
     def load(self) -> None:
         """Nothing to load."""
 
-    def transcribe(self, audio: Samples) -> Transcription:
+    def transcribe(self, audio: Samples, *, draft: bool = False) -> Transcription:
         time.sleep(self.delay_s)
         seconds = len(audio) / RATE
-        self.heard.append(seconds)
+        (self.drafts if draft else self.heard).append(seconds)
         if self.by_length is not None:
             text = self.by_length(seconds)
         else:
-            text = self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
+            text = self.texts.pop(0) if len(self.texts) > 1 and not draft else self.texts[0]
         return Transcription(text, no_speech=self.no_speech, log_probability=-0.2)
 
 

@@ -10,11 +10,13 @@ import heapq
 import selectors
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _WorkItem
 from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -44,7 +46,11 @@ class SimulatedClock:
         self._lock = threading.Lock()
         self._working = set[Future[Any]]()
         """Work that was given to pools and is neither done nor asleep."""
-        self._asleep: list[tuple[float, int, Future[Any], threading.Event]] = []
+        self._pools = WeakKeyDictionary[Future[Any], ThreadPoolExecutor]()
+        """The pool of each piece of work that has not begun."""
+        self._asleep: list[tuple[float, int, Future[Any], threading.Event, ThreadPoolExecutor]] = []
+        self._sleepers = Counter[ThreadPoolExecutor]()
+        """How many threads of each pool are asleep."""
         self._order = count()
         self._patch = pytest.MonkeyPatch()
 
@@ -55,9 +61,11 @@ class SimulatedClock:
         if seconds > 0 and threading.get_ident() == self._loops_thread:
             self._now += seconds
         elif seconds > 0 and (work := getattr(_thread, "work", None)) is not None:
-            due = threading.Event()
+            due, pool = threading.Event(), _thread.pool
             with self._lock:
-                heapq.heappush(self._asleep, (self._now + seconds, next(self._order), work, due))
+                self._sleepers[pool] += 1
+                sleeper = self._now + seconds, next(self._order), work, due, pool
+                heapq.heappush(self._asleep, sleeper)
             self._rests(work)
             due.wait()
         else:
@@ -67,13 +75,14 @@ class SimulatedClock:
         """Jump to the next timer: the loop's, in `at_most` seconds, or a thread's. Returns False if
         any thread is working or no timer is set."""
         with self._lock:
-            works = any(not each.cancelled() for each in self._working)
+            works = any(not (each.cancelled() or self._queued(each)) for each in self._working)
             if works or (at_most is None and not self._asleep):
                 return False
             ends = [] if at_most is None else [self._now + at_most]
             self._now = max(self._now, min([*ends, *(due for due, *_ in self._asleep[:1])]))
             while self._asleep and self._asleep[0][0] <= self._now:
-                _, _, work, due = heapq.heappop(self._asleep)
+                _, _, work, due, pool = heapq.heappop(self._asleep)
+                self._sleepers[pool] -= 1
                 self._working.add(work)
                 due.set()
         return True
@@ -93,10 +102,13 @@ class SimulatedClock:
             with self._lock:
                 work = submit(pool, do, *args, **named)
                 self._working.add(work)
+                self._pools[work] = pool
             return work
 
         def worked(item: _WorkItem[Any], *context: Any) -> None:
             _thread.work = work = item.future  # `run` clears `item.future`
+            with self._lock:
+                _thread.pool = self._pools.pop(work)
             try:
                 run(item, *context)  # waiters for the result have been notified when this ends
             finally:
@@ -109,8 +121,13 @@ class SimulatedClock:
     def remove(self) -> None:
         self._patch.undo()
         with self._lock:
-            for *_, due in self._asleep:
+            for *_, due, _ in self._asleep:
                 due.set()
+
+    def _queued(self, work: Future[Any]) -> bool:
+        """Whether the work can't begin, because all threads of its pool are asleep."""
+        pool = self._pools.get(work)
+        return pool is not None and self._sleepers[pool] >= pool._max_workers
 
     def _rests(self, work: Future[Any]) -> None:
         with self._lock:

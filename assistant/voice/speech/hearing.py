@@ -15,7 +15,6 @@ import logging
 import math
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from pipecat.frames.frames import Frame, InterruptionFrame, StartFrame
@@ -24,7 +23,6 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import MicrophoneLevel, Notice, PartialTranscript, Severity, UserSensed
 from assistant.settings import Settings
-from assistant.voice.audio.echo import echo_similarity
 from assistant.voice.audio.interfaces import rms
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
@@ -39,11 +37,12 @@ from assistant.voice.frames import (
 from assistant.voice.latency import TurnTimes
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.hallucination import SpeechSegment, why_not_speech
+from assistant.voice.speech.recognising import Recogniser
 from assistant.voice.speech.utterance import AudioWindow, Utterance
 from assistant.voice.turns.end_of_turn import RECHECK_S, EndOfTurn, Evidence
 from assistant.voice.turns.endpointing import WINDOW, WINDOW_S, Endpointer, SpeechChange
 from assistant.voice.turns.pipecat_models import VoiceDetector
-from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, Transcription
+from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
 
 logger = logging.getLogger(__name__)
 
@@ -59,9 +58,6 @@ LONGEST_SEGMENT_S = 24.0
 """Seconds after which a segment ends even without a pause, because Whisper's window is 30 s."""
 PARTIAL_EVERY_WINDOWS = 15
 """Minimum number of windows from one partial transcript to the next (0.48 s)."""
-PARTIALS_SHARE = 0.25
-"""Maximum share of the time that partial transcripts take while the assistant is silent. A partial
-transcript in progress delays the final one."""
 LEVEL_EVERY_WINDOWS = 8
 """Number of windows from one event with the microphone's level to the next (0.26 s)."""
 TOO_LONG = "You spoke for a long time without a pause, so I'll answer what I have heard so far."
@@ -69,8 +65,7 @@ RECOGNISER_FAILED = "the recogniser failed"
 
 
 class Hear(FrameProcessor):
-    """Finds the user's turns in the microphone's frames, and requests answers to them. The
-    recogniser runs on its own thread and transcribes one segment at a time."""
+    """Finds the user's turns in the microphone's frames, and requests answers to them."""
 
     def __init__(
         self,
@@ -85,7 +80,7 @@ class Hear(FrameProcessor):
         self._settings = settings.turn
         self._partials = settings.stt.partials
         self._dialogue = dialogue
-        self._stt = stt
+        self._recogniser = Recogniser(stt)
         self._voice = voice
         self._end_of_turn = end_of_turn
         self._endpointer = Endpointer(settings.turn)
@@ -97,13 +92,7 @@ class Hear(FrameProcessor):
         """The utterance in progress, or the last one while it is still being transcribed."""
         self._noise_floor = 30.0
         self._level_windows = 0
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
         self._jobs = TaskSet(dialogue.failed)
-        self._recognising = 0
-        self._last_partial = float("-inf")
-        """The `time.monotonic()` at which the last partial transcript began."""
-        self._partial_s = 0.0
-        """Seconds that the last partial transcript took."""
         self.open = True
         """Whether to listen. False while muted or, with push-to-talk, while the key is up."""
 
@@ -120,7 +109,7 @@ class Hear(FrameProcessor):
     async def cleanup(self) -> None:
         await super().cleanup()
         self._jobs.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._recogniser.close()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -293,7 +282,7 @@ class Hear(FrameProcessor):
     async def _words(self, utterance: Utterance, segment: SpeechSegment) -> str:
         """Return the segment's words, or "" if it was not speech."""
         try:
-            heard, utterance.own_voice = await self._recognise(segment)
+            heard, utterance.own_voice = await self._recogniser.recognise(segment)
         except ModelError as error:
             self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
             utterance.reason = RECOGNISER_FAILED
@@ -308,20 +297,6 @@ class Hear(FrameProcessor):
             utterance.reason = reason
             return ""
         return heard.text.strip()
-
-    async def _recognise(self, segment: SpeechSegment) -> tuple[Transcription, float]:
-        """Return the segment's transcription, and how much of its sound is the assistant's own
-        voice."""
-        self._recognising += 1
-        try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._listen_to, segment)
-        finally:
-            self._recognising -= 1
-
-    def _listen_to(self, segment: SpeechSegment) -> tuple[Transcription, float]:
-        own_voice = echo_similarity(segment.samples, segment.played)
-        return self._stt.transcribe(segment.samples), own_voice
 
     async def _answer(
         self, utterance: Utterance, revision: int, words: "asyncio.Task[str]"
@@ -363,18 +338,18 @@ class Hear(FrameProcessor):
         await self._end_if_over(utterance)
 
     def _transcribe_so_far(self, utterance: Utterance) -> None:
-        """Start a partial transcript while the user is still speaking, if it is to be shown or may
-        be an interruption."""
-        rested = time.monotonic() - self._last_partial >= self._partial_s / PARTIALS_SHARE
-        if not self._recognising and (self._dialogue.aloud or (self._partials and rested)):
+        """Start a partial transcript while the user is still speaking, if the recogniser has time
+        for it, or if the words may be an interruption."""
+        recogniser = self._recogniser
+        if not recogniser.is_free:
+            return
+        if self._dialogue.aloud or (self._partials and recogniser.is_rested):
             segment = utterance.segment(self._settings.vad_confidence)
             self._jobs.start(self._pass_on_partial(utterance, segment))
 
     async def _pass_on_partial(self, utterance: Utterance, segment: SpeechSegment) -> None:
-        began = self._last_partial = time.monotonic()
         try:
-            heard, own_voice = await self._recognise(segment)
-            self._partial_s = time.monotonic() - began
+            heard, own_voice = await self._recogniser.recognise(segment, draft=True)
         except ModelError as error:
             logger.warning("partial transcript failed: %s", type(error).__name__)
             return
