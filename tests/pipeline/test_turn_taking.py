@@ -84,7 +84,10 @@ async def test_words_still_being_recognised_are_not_lost_when_the_next_utterance
         return known.setdefault(round(seconds, 1), next(texts, "too much"))
 
     stt = ScriptedStt(by_length=by_length, delay_s=1.0)
-    settings = {"turn": {"patience": 0.25}, "stt": {"partials": False}}
+    settings: dict[str, dict[str, float]] = {
+        "turn": {"patience": 0.25},
+        "stt": {"partials": False},
+    }
     speech = sound(0.8, 0.8, 0.5, 1.0)
     async with session(stt, ScriptedLlm(), speech, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
