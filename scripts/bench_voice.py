@@ -5,8 +5,8 @@ scripts/bench/voice/labels.py. Each clip is played in real time, with the noise 
 once to the assistant and once to the stock pipeline, in alternating order. Both use the same
 warmed-up models, and begin a new conversation. The assistant also has its skills, and the
 classifier of requests. Times count from an end of speech that was labelled beforehand. With
-`--memory`, `--classifier`, `--form`, `--screen` or `--idle` the assistant is compared with itself
-instead. With `--skills`, the clips alternate with spoken requests that a skill answers.
+`--memory`, `--classifier`, `--partials`, `--form`, `--screen` or `--idle` the assistant is compared
+with itself instead. With `--skills`, the clips alternate with spoken requests that a skill answers.
 """
 
 import asyncio
@@ -51,6 +51,8 @@ def work(options: program.Options) -> program.Figures:
         told = with_memory.table
     elif options.classifier:
         compare, told = comparisons.against_unclassified, ablation.table
+    elif options.partials:
+        compare, told = comparisons.without_partials, ablation.table
     elif options.form:
         compare, told = comparisons.against_formless, ablation.table
     elif options.skills:
@@ -85,6 +87,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     beside.add_argument(
         "--classifier", action="store_true", help="compare with and without the classifier"
+    )
+    beside.add_argument(
+        "--partials",
+        action="store_true",
+        help="compare with and without transcripts of speech that goes on",
     )
     beside.add_argument(
         "--form", action="store_true", help="compare with a half-filled form open and with none"

@@ -343,13 +343,17 @@ class Hear(FrameProcessor):
         recogniser = self._recogniser
         if not recogniser.is_free:
             return
-        if self._dialogue.aloud or (self._partials and recogniser.is_rested):
+        aloud = self._dialogue.aloud
+        if aloud or (self._partials and recogniser.is_rested):
             segment = utterance.segment(self._settings.vad_confidence)
-            self._jobs.start(self._pass_on_partial(utterance, segment))
+            self._jobs.start(self._pass_on_partial(utterance, segment, draft=not aloud))
 
-    async def _pass_on_partial(self, utterance: Utterance, segment: SpeechSegment) -> None:
+    async def _pass_on_partial(
+        self, utterance: Utterance, segment: SpeechSegment, *, draft: bool
+    ) -> None:
+        """Pass on the words so far. A draft is enough, unless they may interrupt the assistant."""
         try:
-            heard, own_voice = await self._recogniser.recognise(segment, draft=True)
+            heard, own_voice = await self._recogniser.recognise(segment, draft=draft)
         except ModelError as error:
             logger.warning("partial transcript failed: %s", type(error).__name__)
             return

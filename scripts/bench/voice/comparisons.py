@@ -96,6 +96,13 @@ async def against_unclassified(
         return await _with_and_without(ours, without, complete, clips, seed, keep)
 
 
+async def without_partials(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
+    """Compare ordinary turns with and without transcripts of speech that goes on."""
+    async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
+        without = replace(ours.parts, partials=False)
+        return await _with_and_without(ours, without, ours.parts, clips, seed, keep)
+
+
 async def against_formless(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
     """Compare ordinary turns with a form open and with none."""
     settings = settings_for(profile, TEMPERATURE)

@@ -129,9 +129,9 @@ class Probe:
     def _watch(model: object, name: str, calls: list[tuple[float, float]]) -> None:
         call: Callable[..., Any] = getattr(model, name)
 
-        def watched(*arguments: Any) -> Any:
+        def watched(*arguments: Any, **named: Any) -> Any:
             began = time.monotonic()
-            found = call(*arguments)
+            found = call(*arguments, **named)
             if isinstance(found, Iterator):
                 return _noting_the_first(found, began, calls)
             calls.append((began, time.monotonic()))
@@ -185,12 +185,14 @@ class Parts:
             and answers are not checked.
         reader: finds the values of a form's slots in what is said.
         left_open: fills the state with whatever an earlier session left open, e.g. a form.
+        partials: whether speech is transcribed while it goes on.
     """
 
     recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
     classifier: IntentClassifier | None = None
     reader: SlotReader | None = None
     left_open: Callable[[StateStore], object] = lambda _: None
+    partials: bool = True
 
 
 class Ours:
@@ -262,7 +264,9 @@ class Ours:
     ) -> tuple[Dialogue, VoiceLoop]:
         """Make a new conversation, and let the model begin to read its prompt."""
         assert self._models is not None
-        settings, llm, bus = self._settings, self._models.llm, EventBus()
+        stt = self._settings.stt.model_copy(update={"partials": self.parts.partials})
+        settings = self._settings.model_copy(update={"stt": stt})
+        llm, bus = self._models.llm, EventBus()
         bus.subscribe(NoteTaker(notes).see)
         window = ShortTermMemory(
             Conversation.begin(settings.general.user), llm, settings, None, bus.emit
