@@ -4,7 +4,8 @@ The prompts are 200 requests for acts and 100 ordinary prompts from `claims.json
 `requests.jsonl` in `data/evaluation`. A skill could carry out 100 of the requests, many of which
 are hard to recognise; no skill can carry out the others. Prompts are handled as in the product:
 first by the recogniser of intents and the skills. If no skill answers, the language model does,
-with the product's prompt, and its answer is checked clause by clause (`assistant/voice/claims.py`).
+with the product's prompt, and its answer is checked clause by clause
+(`assistant/voice/answer_check.py`).
 
 An answer is a claim if it says that an act was, is being or will be done, or if it agrees to one.
 `scripts/eval/claim_patterns.py` finds claims. `--show` prints all answers, for a person to judge.

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.context.conversation import Conversation, Exchange, Summary
+    from assistant.context.conversation import (
+        Conversation,
+        Exchange,
+        Importance,
+        Summary,
+        no_importance,
+    )
     from assistant.context.not_known import (
         NOT_ONLINE,
         NOT_THERE,
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
         examples,
         shipped,
     )
-    from assistant.context.window import Importance, no_importance
 else:
     __getattr__ = exports(__name__)
 

@@ -5,7 +5,7 @@ returned earlier never change. The exchanges that a summary covers stay in the c
 word. If the summary is dropped, they are visible again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -35,6 +35,17 @@ class Exchange:
     @property
     def message_count(self) -> int:
         return 1 + bool(self.assistant_text)
+
+
+Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
+"""Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
+exchanges. The function must be fast, because it runs on the event loop, though only once in dozens
+of turns."""
+
+
+def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
+    """Return no ratings, so that all exchanges are equally important."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Self
 
 from assistant.context.question_cues import QuestionCues
 from assistant.context.rendering import largest
@@ -91,6 +92,11 @@ class MemoryBudget:
 
     most: int
     quick: int
+
+    @classmethod
+    def of(cls, most: int, reads_per_s: float | None, reading_ms: float) -> Self:
+        """Return the budget of a model that reads at this speed, if it is known."""
+        return cls(most, most if reads_per_s is None else int(reads_per_s * reading_ms / 1000))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Short-term memory: the running conversation, the part of it that the model sees, and its storage.
 
-The voice loop requests one prompt per turn, and calls `keep` once when the turn has ended:
+The voice loop requests a prompt for each turn, and calls `keep` once when the turn has ended:
 
-    prompt(words)            when a turn starts; no side effects, so the words may still change
+    draft(words)             while the user speaks: messages for the model's cache
+    prompt(words)            when a turn starts, and again if the words change
     read_ahead(words, text)  once the answer is written: messages for the model's cache
     keep(turn)               when the turn has ended: updates history, summary, window and disk
     summarize_if_due()       between turns, in the background
@@ -19,11 +20,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.conversation import (
+    Conversation,
+    Exchange,
+    Importance,
+    Summary,
+    no_importance,
+)
 from assistant.context.not_known import NotKnown
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
-from assistant.context.window import ContextWindow, Importance, local_now, no_importance
+from assistant.context.window import ContextWindow, local_now
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, Severity, TurnEnded
 from assistant.settings import Settings
@@ -143,6 +150,14 @@ class ShortTermMemory:
             reads_per_s=reads_per_s,
             not_known=not_known,
         )
+
+    def draft(
+        self, words: str, memories: Sequence[MemoryUsed], reads_per_s: float | None
+    ) -> tuple[Message, ...]:
+        """Return the messages of the prompt that the turn would have if these were all its words.
+        They may never become a turn. The arguments are those of `prompt`."""
+        told = {"memories": memories, "reads_per_s": reads_per_s}
+        return self._window.draft(self.conversation, words, **told)
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:
         """Add a finished turn to the history, then store it. Return the id of its exchange.

@@ -10,12 +10,19 @@ shortly before it is full. `build` moves it only if a turn wouldn't fit otherwis
 exchanges leave last, and stay when a summary replaces the exchanges around them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from assistant.context.already_told import may_be_told
-from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.context.conversation import (
+    Conversation,
+    Exchange,
+    Importance,
+    Summary,
+    no_importance,
+)
 from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
 from assistant.context.not_known import NotKnown, applicable, is_fixed
 from assistant.context.prompt import (
@@ -45,16 +52,6 @@ MIN_IMPORTANCE = 0.6
 """Minimum importance, in [0, 1], of an exchange that stays in the window longer than others."""
 UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read in full; I used its beginning and its end."
-
-Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
-"""Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
-exchanges. The function must be fast, because it runs on the event loop, though only once in dozens
-of turns."""
-
-
-def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
-    """Return no ratings, so that all exchanges are equally important."""
-    return {}
 
 
 def local_now() -> datetime:
@@ -153,13 +150,16 @@ class ContextWindow:
             not_known: set if the user asks for something that the assistant can't know by itself.
         """
         words = newest_user_text.strip()
+        # The rest of the window is left for the conversation.
+        most = min(self._memory.max_tokens, self._room // 4)
+        budget = MemoryBudget.of(most, reads_per_s, self._memory.prefill_ms)
         cues = QuestionCues.of(words, self._language)
         date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
         state = state_line(self.state())
         asked = applicable(not_known, words, memories, self._language)
 
         def newest_after(shown: _Shown) -> Newest:
-            block = self._memory_block(shown, memories, cues, self._memory_budget(reads_per_s))
+            block = self._memory_block(shown, memories, cues, budget)
             newest = Newest(self._pending_text(shown), state, date, block, words, asked)
             told = asked is not None and self._told(newest, conversation.summary, shown)
             return replace(newest, not_known=None) if told else newest
@@ -172,6 +172,14 @@ class ContextWindow:
             newest = newest_after(shown)
         newest, notice = self._fitted(head, newest)
         return self._prompt(conversation.summary, shown, newest, notice)
+
+    def draft(self, conversation: Conversation, words: str, **told: Any) -> tuple[Message, ...]:
+        """Return the messages of a prompt for words that may never become a turn, so that nothing
+        leaves the window. Takes the other arguments of `build`, too."""
+        left = set(self._left)
+        messages = self.build(conversation, words, **told).messages
+        self._left = left
+        return messages
 
     def settle(self, conversation: Conversation) -> bool:
         """Make room between turns if the next turn might not fit. Return whether the window
@@ -328,14 +336,6 @@ class ContextWindow:
         if shown.pending:
             cost += self._cost(Message("user", self._pending_text(shown)))
         return cost
-
-    def _memory_budget(self, reads_per_s: float | None) -> MemoryBudget:
-        """Return a budget of at most a quarter of the window; the rest is left for the
-        conversation."""
-        most = min(self._memory.max_tokens, self._room // 4)
-        if reads_per_s is None:
-            return MemoryBudget(most, most)
-        return MemoryBudget(most, int(reads_per_s * self._memory.prefill_ms / 1000))
 
     # -- words ----------------------------------------------------------------------------------
 

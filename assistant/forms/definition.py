@@ -253,8 +253,9 @@ _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form",
 """Words of a name that don't help to identify the form."""
 
 
-MISHEARD = 0.85
-"""How similar the letters of a name must be, from 0 to 1, for it to be taken as misheard."""
+MISHEARD, LEAST_MISHEARD = 0.85, 10
+"""How similar the letters of a name must be, from 0 to 1, for it to be taken as misheard, and the
+minimum number of letters. Short names resemble other words: "booking", "looking"."""
 
 
 def _words(name: str) -> frozenset[str]:
@@ -270,7 +271,8 @@ def _sounds_like(heard: str, form: Form) -> bool:
     """Compare letters only: speech recognition also misplaces the spaces between words."""
     letters = "".join(_spoken(heard))
     names = ("".join(_spoken(name)) for name in (form.key, form.title, *form.names))
-    return any(normalized_similarity(letters, name) >= MISHEARD for name in names)
+    long = (name for name in names if len(name) >= LEAST_MISHEARD)
+    return any(normalized_similarity(letters, name) >= MISHEARD for name in long)
 
 
 def _line(text: str) -> str:

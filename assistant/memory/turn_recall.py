@@ -113,16 +113,17 @@ class TurnRecall:
         self._memory.asking.ahead(words)
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         """Return the memories relevant to `query` that were found within `deadline_s` seconds.
 
         Args:
             about_user: whether `query` asks for something that the assistant can know only from the
                 user. A model then judges which memories answer it, which takes a few milliseconds.
+            draft: whether `query` is the beginning of what the user is saying.
         """
         earlier = self._earlier()
-        recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
+        recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier, draft=draft)
         # Scores are lower if the search was by words only, and a little lower if it was brief.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0

@@ -129,6 +129,8 @@ class UserMemory:
         deadline_s: float,
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
+        *,
+        draft: bool = False,
     ) -> Recalled:
         """Return the memories relevant to `query`. If the query's vector is late, search by words,
         and also by the vector of the words heard shortly before, if that vector exists.
@@ -136,17 +138,14 @@ class UserMemory:
         Args:
             exclude: ids of exchanges that are already in the prompt.
             earlier: the previous exchanges, newest last. The question may refer to them.
+            draft: whether the user is still speaking. Late results then count nowhere.
         """
         index = self._index_sync.index
         if index is None:
             return Recalled(missed=True)
         due = time.monotonic() + deadline_s
-        asked = await self.asking.ask(
-            query[-LONGEST_QUERY:],
-            due - self._pace.reserve(deadline_s),
-            earlier,
-            last=due - self._pace.least(deadline_s),
-        )
+        latest, last = due - self._pace.reserve(deadline_s), due - self._pace.least(deadline_s)
+        asked = await self.asking.ask(query[-LONGEST_QUERY:], latest, earlier, last=last)
         limit = self._pace.limit(due)
         try:
             recalled = self._search(index, asked, exclude, limit=limit)
@@ -156,8 +155,9 @@ class UserMemory:
             self._misses.count(by_words_alone=True)
             return Recalled(missed=True)
         self._repair.worked()
-        self._pace.over(limit)
-        self._misses.count(asked.by_words_alone or limit.too_late)
+        if not draft:
+            self._pace.over(limit)
+            self._misses.count(asked.by_words_alone or limit.too_late)
         if recalled.missed and not recalled.memories:
             recent = index.recent(RECENT, exclude, datetime.now(UTC))
             return replace(recalled, memories=tuple(recent))

@@ -11,8 +11,9 @@ from models.interfaces import ClassifiedText
 LONGEST = 40
 """Maximum number of words that are judged together. The first clauses of a longer sentence are left
 out."""
-LEAST_REPEATED = 4
-"""Minimum number of words in a sentence that may not be repeated."""
+LEAST_REPEATED = 8
+"""Minimum number of words in two or more consecutive sentences that were said before, for the
+answer to be ended. Shorter ones may be meant, as in "No. No."."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of an answer's first claim and everything after it. It is true whether the act is
 impossible or the request was merely not recognised."""
@@ -20,7 +21,7 @@ NOT_ANSWERED = "I don't know."
 """Said in place of an answer that begins with a bracket: very small models read out the bracketed
 lines of their prompt, above all the line for questions that can't be answered."""
 ENDINGS = (".", "!", "?", ":")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class AnswerCheck:
     speech, which waits for the end of a clause anyway.
 
     The answer is ended before it claims an act, if it begins by reading out a line of the prompt,
-    or before it repeats one of its sentences: small models then go round in a circle.
+    or when it repeats several of its sentences: small models then go round in a circle.
 
     If the user has probably asked for an act, an answer's first words of consent ("Sure!") also
     wait for the next clause, because by themselves they are a promise.
@@ -69,7 +70,9 @@ class AnswerCheck:
         self._sentence: list[str] = []
         """The clauses of the incomplete sentence, in the form in which they are spoken."""
         self._said: set[str] = set()
-        """The answer's complete sentences, except short ones."""
+        """The answer's complete sentences."""
+        self._repeated: list[str] = []
+        """The newest sentences, if they were said before."""
         self._consent: list[Clause] = []
         """The answer's first clauses, if they only consent."""
         self._held = ""
@@ -111,15 +114,16 @@ class AnswerCheck:
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
         checked: list[CheckedText] = []
         for clause in clauses:
-            if not self._released and self._held.lstrip().startswith("("):
+            begins = not self._released and self._detector is not None  # the prompt is English
+            if begins and self._held.lstrip().startswith("("):
                 self.ended = True
                 return [*checked, self.end_with(NOT_ANSWERED)]
             self._sentence.append(clause.spoken)
             if await self._claims():
                 return [*checked, self._refuse()]
-            if self._repeats():
+            if self._goes_round():
                 self.ended, self._held = True, ""
-                return checked
+                return [*checked, self._refuse()] if self._consent else checked
             self._consent.append(clause)
             if not self._released and is_consent(clause.spoken) and await self._asked_for_act():
                 continue
@@ -138,18 +142,18 @@ class AnswerCheck:
         text = " ".join(judged)
         return is_claim(text, await self._detector.claim(text), await self.request())
 
-    def _repeats(self) -> bool:
-        """Whether the sentence is complete, was said before, and none of it has been returned."""
+    def _goes_round(self) -> bool:
+        """Whether the newest sentence is complete, and it and the one before it were both said
+        before. The answer can end before it if none of it has been returned."""
         if not self._sentence[-1].endswith(ENDINGS):
             return False
         whole, words = len(self._sentence) == 1, _WORD.findall(" ".join(self._sentence).casefold())
         self._sentence.clear()
-        if len(words) < LEAST_REPEATED:
-            return False
         sentence = " ".join(words)
-        repeats = whole and sentence in self._said
+        self._repeated = [*self._repeated, sentence] if sentence in self._said else []
         self._said.add(sentence)
-        return repeats
+        long = sum(map(_length, self._repeated)) >= LEAST_REPEATED
+        return whole and long and len(self._repeated) > 1
 
     async def _asked_for_act(self) -> bool:
         return await self.request() >= LIKELY_REQUEST

@@ -52,19 +52,22 @@ class CacheWarmer:
         self._task: asyncio.Task[None] | None = None
         self._clearing: asyncio.Task[None] | None = None
 
-    def warm(self, messages: Sequence[Message]) -> None:
-        """Start reading `messages` into the cache. A read in progress is cancelled."""
-        self._task = asyncio.create_task(self._read(messages, after=self._task))
+    def warm(self, messages: Sequence[Message], *, measured: bool = True) -> None:
+        """Start reading `messages` into the cache. A read in progress is cancelled. The speed is
+        not `measured` while the processor has other work."""
+        speed = self._speed if measured else None
+        self._task = asyncio.create_task(self._read(messages, self._task, speed=speed))
 
     def clear_background(self) -> None:
         """Start overwriting the part of the cache that background work uses, because it may contain
         user text such as the source of a summary."""
-        self._clearing = asyncio.create_task(self._read(BLANK_PROMPT, None, Lane.BACKGROUND))
+        read = self._read(BLANK_PROMPT, None, lane=Lane.BACKGROUND)
+        self._clearing = asyncio.create_task(read)
 
     async def cool(self) -> None:
         """Stop reading, and wait until the model is free."""
-        task, self._task = self._task, None
-        if task is not None and not task.done():
+        while (task := self._task) is not None:
+            self._task = None
             task.cancel()
             await asyncio.wait({task})
 
@@ -77,7 +80,9 @@ class CacheWarmer:
         self,
         messages: Sequence[Message],
         after: "asyncio.Task[None] | None",
+        *,
         lane: Lane = Lane.CONVERSATION,
+        speed: ReadingSpeed | None = None,
     ) -> None:
         if after is not None and not after.done():
             after.cancel()
@@ -87,7 +92,7 @@ class CacheWarmer:
         try:
             async with aclosing(self._llm.stream(generation)) as chunks:
                 async for chunk in chunks:
-                    if chunk.usage is not None and lane is Lane.CONVERSATION:
-                        self._speed.note(chunk.usage.read_tokens, time.monotonic() - began)
+                    if chunk.usage is not None and speed is not None:
+                        speed.note(chunk.usage.read_tokens, time.monotonic() - began)
         except ModelError as error:
             logger.warning("the model's cache could not be updated: %s", type(error).__name__)

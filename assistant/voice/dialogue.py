@@ -95,8 +95,9 @@ class Dialogue:
         """Set while no turn is being answered and nobody speaks."""
         self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
-        self._stale = False
-        """Whether the model's cache no longer matches the start of the prompt."""
+        self._stale = self._drafted = False
+        """Whether the model's cache no longer matches the start of the prompt, and whether it
+        contains words that have not become a turn."""
         self.last_said = LastSaid()
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -209,6 +210,7 @@ class Dialogue:
     def ignore(self, reason: str, text: str = "") -> None:
         """Report why speech did not become a turn. While asleep, its text is not reported."""
         self.user_speaks = False
+        self._stale, self._drafted = self._stale or self._drafted, False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
@@ -225,11 +227,11 @@ class Dialogue:
             await self._idle.wait()
 
     def read_draft(self, words: str, memories: Sequence[MemoryUsed]) -> None:
-        """Let the model read the prompt that the words so far would have, unless it is needed for
-        an answer."""
-        if not self.answering:
-            prompt = self._memory.prompt(words, memories, self.reading.tokens_per_s)
-            self.cache.warm(prompt.messages)
+        """Let the model read the prompt that the user's words so far would have, unless an earlier
+        turn is still being answered. If they don't become a turn, `ignore` overwrites them."""
+        if self.user_speaks and not self.answering:
+            self._drafted, speed = True, self.reading.tokens_per_s
+            self.cache.warm(self._memory.draft(words, memories, speed), measured=False)
 
     async def begin(self, answer: SpeculativeAnswer) -> Generation | str:
         """Build the prompt for an answer. Return the request to the model, or the fixed reply if
@@ -262,7 +264,7 @@ class Dialogue:
     def _confirmed(self, answer: SpeculativeAnswer) -> None:
         self.turns = answer.turn
         answer.started = self._started_at
-        self.user_speaks = False
+        self.user_speaks = self._drafted = False
         self._current = answer
         self._idle.clear()
         self.quiet.clear()

@@ -19,7 +19,7 @@ from assistant.memory import RecalledForTurn
 from assistant.settings import Memory
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.frames import AnswerRequestFrame, PartialFrame
+from assistant.voice.frames import AnswerRequestFrame, PartialFrame, SpeechDiscardedFrame
 from assistant.voice.speculation import SpeculativeAnswer
 
 logger = logging.getLogger(__name__)
@@ -36,19 +36,20 @@ class Recaller(Protocol):
         """Prepare a recall for `words`, which the user has said so far. Returns at once."""
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         """Return the memories relevant to `query` that were found within `deadline_s` seconds, best
         first. The result also says whether the search was cut short.
 
         Args:
             about_user: whether `query` asks for something that only the user can have told.
+            draft: whether `query` is the beginning of what the user is saying.
         """
 
 
 class Recall(FrameProcessor):
-    """Recalls memories once per answer. If a recall fails or hangs, the answer is written without
-    memories.
+    """Recalls memories once per answer, and for drafts of the user's words. If a recall fails or
+    hangs, the answer is written without memories.
 
     Args:
         recaller: None if the session has no long-term memory.
@@ -73,6 +74,8 @@ class Recall(FrameProcessor):
         if isinstance(frame, PartialFrame):
             self._ahead(frame)
             return
+        if isinstance(frame, SpeechDiscardedFrame):
+            self._drafts.cancel()
         if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             if self._recaller is not None:
                 await self._recall(self._recaller, frame.answer)
@@ -94,32 +97,32 @@ class Recall(FrameProcessor):
 
     async def _draft(self, words: str) -> None:
         found = RecalledForTurn()
-        if self._recaller is not None:
-            found = await self._found(self._recaller, words, self._deadline_s)
-        self._dialogue.read_draft(words, found.memories)
+        try:
+            if self._recaller is not None:
+                async with asyncio.timeout(self._deadline_s + HANG_TIMEOUT_S):
+                    found = await self._recaller.recall(words, self._deadline_s, draft=True)
+            self._dialogue.read_draft(words, found.memories)
+        except TimeoutError:
+            return  # what isn't prepared in time is read with the final words
+        except Exception:
+            logger.exception("the words so far could not be prepared for")
 
     async def _recall(self, recaller: Recaller, answer: SpeculativeAnswer) -> None:
         self._drafts.cancel()
         about_user = answer.not_known is not None and answer.not_known.about_user
         deadline_s = self._typed_deadline_s if answer.typed else self._deadline_s
-        found = await self._found(recaller, answer.user_text, deadline_s, about_user=about_user)
-        answer.memories = found.memories
-        if about_user and found.missed:  # the user may have told it
-            answer.not_known = NotKnown("", about_user=True)
-        answer.when_confirmed(partial(self._report, found))
-
-    @staticmethod
-    async def _found(
-        recaller: Recaller, words: str, deadline_s: float, *, about_user: bool = False
-    ) -> RecalledForTurn:
+        found = RecalledForTurn(missed=True)
         try:
             async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
-                return await recaller.recall(words, deadline_s, about_user=about_user)
+                found = await recaller.recall(answer.user_text, deadline_s, about_user=about_user)
         except TimeoutError:
             logger.warning("recall missed its deadline")
         except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
-        return RecalledForTurn(missed=True)
+        answer.memories = found.memories
+        if about_user and found.missed:  # the user may have told it
+            answer.not_known = NotKnown("", about_user=True)
+        answer.when_confirmed(partial(self._report, found))
 
     def _report(self, found: RecalledForTurn) -> None:
         if any(found):

@@ -105,7 +105,7 @@ class FasterWhisper:
         """Transcribe 16 kHz mono audio of at most 30 s. Empty audio gives empty text.
 
         Args:
-            draft: whether to accept the first result, even if Whisper is unsure of it.
+            draft: whether to try nothing else if Whisper is unsure of its result.
 
         Raises:
             ModelFailed: the model is not loaded, or the engine failed.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import MemoryUsed, Recalled
+from assistant.events import MemoryUsed, Recalled, TurnHeard
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.results import RecalledForTurn
@@ -50,7 +50,7 @@ class ScriptedRecaller:
         self.words.append(f"so far: {words}")
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         self.deadlines.append(deadline_s)
         self.words.append(query)
@@ -62,7 +62,7 @@ class NeverBack(ScriptedRecaller):
         raise RuntimeError("a failing recaller must not prevent an answer")
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         await asyncio.sleep(30)
         return self.found
@@ -72,7 +72,7 @@ class HeldUp(ScriptedRecaller):
     """Blocks the whole program past the deadline, as when another program has the processor."""
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         time.sleep(deadline_s + 0.02)
         await asyncio.sleep(0.001)
@@ -147,17 +147,57 @@ async def test_the_model_reads_the_prompt_of_the_words_so_far(tmp_path: Path) ->
 
 
 async def test_the_model_reads_no_words_ahead_while_it_answers(tmp_path: Path) -> None:
-    llm, stt = ScriptedLlm("One two three four five six."), ScriptedStt("Count for me.")
+    llm, stt = ScriptedLlm("One two three.", token_s=0.5), ScriptedStt("Count for me.")
     async with session(stt, llm, UTTERANCE, tmp_path, settings=settings()) as talk:
-        while not talk.dialogue.aloud:
+        while not talk.of(TurnHeard):
             await asyncio.sleep(0.01)
+        assert not talk.dialogue.aloud
+        talk.dialogue.user_speaks = True
         talk.dialogue.read_draft("Mm-hmm.", ())
         await talk.to_the_end()
-        talk.dialogue.read_draft("And then?", ())
+    assert "Mm-hmm." not in [each[-1].content for each in llm.read_ahead]
+
+
+async def test_words_that_become_no_turn_leave_the_models_cache(tmp_path: Path) -> None:
+    llm, stt = ScriptedLlm(), ScriptedStt(by_length=words)
+    async with session(
+        stt, llm, sound(4.0, 1.0), tmp_path, settings=settings(), recaller=ScriptedRecaller(*TWO)
+    ) as talk:
+        while not any(TWO[0].text in each[-1].content for each in llm.read_ahead):
+            await asyncio.sleep(0.01)
+        talk.loop.hear.open = False
+        await talk.to_the_end()
         await talk.dialogue.cache.warmed()
-    contents = [each[-1].content for each in llm.read_ahead]
-    assert "Mm-hmm." not in contents
-    assert contents[-1] == "And then?"
+    assert not talk.turns
+    assert TWO[0].text not in llm.read_ahead[-1][-1].content
+
+
+class FailingDrafts(ScriptedRecaller):
+    async def recall(
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
+    ) -> RecalledForTurn:
+        if draft:
+            raise RuntimeError("a failing draft must not prevent an answer")
+        return self.found
+
+
+async def test_a_draft_that_fails_is_harmless(tmp_path: Path) -> None:
+    stt, recaller = ScriptedStt(by_length=words), FailingDrafts(*TWO)
+    async with session(
+        stt, ScriptedLlm("Max."), sound(2.5, 0.6), tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+    assert (turn.assistant, len(turn.memories)) == ("Max.", 2)
+    assert len(stt.drafts) > 1
+
+
+async def test_without_partial_transcripts_nothing_is_drafted(tmp_path: Path) -> None:
+    stt, off = ScriptedStt(by_length=words), {"stt": {"partials": False}}
+    async with session(stt, ScriptedLlm(), sound(2.5, 0.6), tmp_path, settings=off) as talk:
+        await talk.to_the_end()
+        assert talk.turns
+    assert stt.drafts == []
 
 
 async def test_partial_transcripts_take_only_a_share_of_the_time(tmp_path: Path) -> None:

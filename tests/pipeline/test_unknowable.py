@@ -49,7 +49,7 @@ class Noted:
         """Nothing to prepare."""
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
         return RecalledForTurn((self._note,))
 
@@ -213,7 +213,7 @@ async def test_what_shares_a_word_with_a_note_is_about_the_user_without_the_firs
 async def test_if_the_search_was_cut_short_nothing_is_said_not_to_be_told(tmp_path: Path) -> None:
     class Missed(Noted):
         async def recall(
-            self, query: str, deadline_s: float, *, about_user: bool = False
+            self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
         ) -> RecalledForTurn:
             return RecalledForTurn(missed=True)
 

@@ -352,6 +352,7 @@ class Hear(FrameProcessor):
         self, utterance: Utterance, segment: SpeechSegment, *, draft: bool
     ) -> None:
         """Pass on the words so far. A draft is enough, unless they may interrupt the assistant."""
+        revision = utterance.revision
         try:
             heard, own_voice = await self._recogniser.recognise(segment, draft=draft)
         except ModelError as error:
@@ -359,11 +360,12 @@ class Hear(FrameProcessor):
             return
         if utterance is not self._speaking or utterance.replaced:
             return
-        if why_not_speech(heard, segment) is None:
+        if utterance.revision == revision and why_not_speech(heard, segment) is None:
             text = await utterance.with_earlier(heard.text.strip())
-            if not self._dialogue.asleep:
+            if self._dialogue.meant_for_me(text):
                 self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))
-            await self.push_frame(PartialFrame(text, own_voice, goes_on=True))
+            goes_on = utterance.words is None
+            await self.push_frame(PartialFrame(text, own_voice, goes_on=goes_on))
 
     async def _typed(self, text: str) -> None:
         utterance = self._speaking

@@ -22,7 +22,7 @@ class Recogniser:
         self._stt = stt
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
         self._waiting = 0
-        """Number of segments that are being transcribed, or wait for it."""
+        """Number of segments that are being transcribed or waiting."""
         self._draft_began = float("-inf")
         """The `time.monotonic()` at which the last draft began."""
         self._draft_s = 0.0

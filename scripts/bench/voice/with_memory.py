@@ -92,12 +92,12 @@ class _Noting(TurnRecall):
         self._noted = found
 
     async def recall(
-        self, query: str, deadline_s: float, *, about_user: bool = False
+        self, query: str, deadline_s: float, *, about_user: bool = False, draft: bool = False
     ) -> RecalledForTurn:
-        found = await super().recall(query, deadline_s, about_user=about_user)
-        self._noted.append(
-            (sum(each.near for each in found.memories), found.missed, found.stand_in)
-        )
+        found = await super().recall(query, deadline_s, about_user=about_user, draft=draft)
+        if not draft:
+            near = sum(each.near for each in found.memories)
+            self._noted.append((near, found.missed, found.stand_in))
         return found
 
 

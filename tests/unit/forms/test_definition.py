@@ -50,6 +50,7 @@ def test_the_shipped_forms_are_read(tmp_path: Path) -> None:
         ("medical and take", "medical_intake"),
         ("the a point meant form", "appointment"),
         ("the dental intake", None),
+        ("the cooking form", None),
         ("my shopping list", None),
         ("the form", None),
         ("tax", None),

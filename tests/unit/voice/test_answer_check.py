@@ -100,22 +100,44 @@ async def test_a_line_of_the_prompt_is_not_read_out(step: int) -> None:
         (
             "Hello! I can help you with it, if you like. Here is a tip. I can help you with it, if "
             "you like. Here is a tip.",
-            "Hello! I can help you with it, if you like. Here is a tip.",
+            "Hello! I can help you with it, if you like. Here is a tip. I can help you with it, if "
+            "you like.",
         ),
-        ("I like it a lot. I like it a lot! I like it a lot.", "I like it a lot."),
-        ("Ich mag das sehr gern. Ja. Ich mag das sehr gern.", "Ich mag das sehr gern. Ja."),
-        ("No. Not yet. No. Not yet. Maybe later.", "No. Not yet. No. Not yet. Maybe later."),
         (
-            "You like tea, and I like tea. You like tea.",
-            "You like tea, and I like tea. You like tea.",
+            "I like it a lot. I like it a lot! I like it a lot. I like it.",
+            "I like it a lot. I like it a lot!",
         ),
+        ("Ich mag das sehr. Ich mag das sehr. Ich mag das sehr.", "Ich mag das sehr. " * 2),
     ],
 )
-async def test_an_answer_ends_before_it_repeats_a_sentence(step: int, said: str, kept: str) -> None:
+async def test_an_answer_that_goes_round_in_a_circle_is_ended(
+    step: int, said: str, kept: str
+) -> None:
     check = AnswerCheck(None, "en")
     pieces = await written(check, *(said[at : at + step] for at in range(0, len(said), step)))
-    assert text_of(pieces) == kept
-    assert check.ended == (kept != said)
+    assert text_of(pieces) == kept.rstrip()
+    assert check.ended
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No. Not yet. No. Not yet. Maybe later.",
+        "I like tea, and so do you. I like tea.",
+        "Knead it. Let it rest for an hour. Shape it. Let it rest for an hour. Then bake it.",
+        "Monday:\n- Open from nine to five.\nTuesday:\n- Open from nine to five.\n",
+        "(Es regnet.) Ja.",
+    ],
+)
+async def test_single_repetitions_are_left_alone(said: str) -> None:
+    check = AnswerCheck(None, "en")
+    assert text_of(await written(check, said)) == said
+    assert not check.ended
+
+
+async def test_consent_that_goes_round_in_a_circle_is_refused() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "Sure! " * 9)) == NOT_DONE
 
 
 async def test_brackets_later_in_an_answer_are_left_alone() -> None:
