@@ -118,7 +118,7 @@ async def test_a_ring_is_audible_and_a_spoken_stop_in_the_middle_of_the_bell_end
         assert rung <= MOST_MISHEARD
         rung += 1
         rings = asyncio.create_task(ringer.loop.ringer.ring(lambda: UP, insistent=True))
-    assert not ringer.dialogue.aloud
+    await ringer.sounds(aloud=False)
     written = [each for each in ringer.events if each == Remarked(UP)]
     assert 1 <= len(written) <= rung, "at most once for each time that it rang"
 
