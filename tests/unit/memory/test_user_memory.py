@@ -284,3 +284,13 @@ async def test_after_a_change_of_encoder_older_memories_are_encoded_while_nobody
     await memory.close()
     async with home.memory() as memory:
         assert memory.index.without_vectors(1) == ([], []), "the vectors are in the store"
+
+
+async def test_late_recalls_are_reported_unless_the_user_is_still_speaking(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with home.memory() as memory:
+        for draft in (True, False):
+            for number in range(7):
+                await memory.recall(f"Where is Max, {number}?", 0.0, draft=draft)
+            notices = [event.text for event in home.events if isinstance(event, Notice)]
+            assert bool(notices) is not draft
