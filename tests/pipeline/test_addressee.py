@@ -63,6 +63,8 @@ async def test_with_a_wake_phrase_only_speech_that_begins_with_it_counts(tmp_pat
     async with session(stt, llm, speech, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["lights on.", "And which colour?"]
+        shown = {event.text for event in talk.of(PartialTranscript)}
+        assert shown == {"Hello house, lights on.", "And which colour?"}
 
 
 async def test_nothing_is_heard_while_muted(tmp_path: Path) -> None:
