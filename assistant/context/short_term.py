@@ -154,8 +154,9 @@ class ShortTermMemory:
     def draft(
         self, words: str, memories: Sequence[MemoryUsed], reads_per_s: float | None
     ) -> tuple[Message, ...]:
-        """Return the messages of the prompt that the turn would have if these were all its words.
-        They may never become a turn. The arguments are those of `prompt`."""
+        """Return the messages of the prompt that the turn would have if these were all its words,
+        or nothing if exchanges would have to leave the window. The words may never become a turn.
+        The arguments are those of `prompt`."""
         told = {"memories": memories, "reads_per_s": reads_per_s}
         return self._window.draft(self.conversation, words, **told)
 

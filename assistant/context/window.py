@@ -174,12 +174,12 @@ class ContextWindow:
         return self._prompt(conversation.summary, shown, newest, notice)
 
     def draft(self, conversation: Conversation, words: str, **told: Any) -> tuple[Message, ...]:
-        """Return the messages of a prompt for words that may never become a turn, so that nothing
-        leaves the window. Takes the other arguments of `build`, too."""
+        """Return the messages of a prompt for words that may never become a turn, or nothing if
+        exchanges would have to leave the window. Takes the other arguments of `build`, too."""
         left = set(self._left)
         messages = self.build(conversation, words, **told).messages
-        self._left = left
-        return messages
+        moved, self._left = self._left != left, left
+        return () if moved else messages
 
     def settle(self, conversation: Conversation) -> bool:
         """Make room between turns if the next turn might not fit. Return whether the window

@@ -50,8 +50,7 @@ MOST = 12
 SEARCH_S = 0.003
 """Seconds of the deadline reserved for the search itself, until searches have been timed."""
 RECENT = 3
-"""Number of the user's newest statements to return if the search by meaning was incomplete and
-nothing was found."""
+"""Number of the user's newest statements to return if a search was cut short and found nothing."""
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +136,7 @@ class UserMemory:
 
         Args:
             exclude: ids of exchanges that are already in the prompt.
-            earlier: the previous exchanges, newest last. The question may refer to them.
+            earlier: the previous exchanges, newest last, to which the question may refer.
             draft: whether the user is still speaking. Late results then count nowhere.
         """
         index = self._index_sync.index
@@ -152,7 +151,8 @@ class UserMemory:
         except Exception:  # a broken index must never prevent the answer
             logger.exception("the memory index failed")
             self._repair.failed(index)
-            self._misses.count(by_words_alone=True)
+            if not draft:
+                self._misses.count(by_words_alone=True)
             return Recalled(missed=True)
         self._repair.worked()
         if not draft:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from assistant.voice.claims import LIKELY_REQUEST, ClaimDetector, is_claim, is_consent
@@ -12,8 +13,8 @@ LONGEST = 40
 """Maximum number of words that are judged together. The first clauses of a longer sentence are left
 out."""
 LEAST_REPEATED = 8
-"""Minimum number of words in two or more consecutive sentences that were said before, for the
-answer to be ended. Shorter ones may be meant, as in "No. No."."""
+"""Minimum number of words in two or more consecutive sentences that were said twice before, for the
+answer to be ended. Shorter ones may be meant, as in "No. No. No."."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of an answer's first claim and everything after it. It is true whether the act is
 impossible or the request was merely not recognised."""
@@ -69,10 +70,10 @@ class AnswerCheck:
         self._pending = pending
         self._sentence: list[str] = []
         """The clauses of the incomplete sentence, in the form in which they are spoken."""
-        self._said: set[str] = set()
-        """The answer's complete sentences."""
+        self._said = Counter[str]()
+        """How often each complete sentence was said."""
         self._repeated: list[str] = []
-        """The newest sentences, if they were said before."""
+        """The newest sentences, if they were said twice before."""
         self._consent: list[Clause] = []
         """The answer's first clauses, if they only consent."""
         self._held = ""
@@ -114,23 +115,30 @@ class AnswerCheck:
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
         checked: list[CheckedText] = []
         for clause in clauses:
-            begins = not self._released and self._detector is not None  # the prompt is English
+            begins = not self._released and self._language.startswith("en")  # as the prompt is
             if begins and self._held.lstrip().startswith("("):
                 self.ended = True
                 return [*checked, self.end_with(NOT_ANSWERED)]
             self._sentence.append(clause.spoken)
             if await self._claims():
                 return [*checked, self._refuse()]
-            if self._goes_round():
-                self.ended, self._held = True, ""
-                return [*checked, self._refuse()] if self._consent else checked
+            whole, circle = len(self._sentence) == 1, self._goes_round()
+            if circle and whole:  # otherwise, its beginning has been spoken
+                return [*checked, *self._stop()]
             self._consent.append(clause)
             if not self._released and is_consent(clause.spoken) and await self._asked_for_act():
                 continue
             end = max(word.source_end for word in clause.words) - len(self._released)
             checked.append(self._release(end, tuple(self._consent)))
             self._consent.clear()
+            if circle:
+                return [*checked, *self._stop()]
         return checked
+
+    def _stop(self) -> list[CheckedText]:
+        """End the answer here. What only consents and was held is refused."""
+        self.ended, self._held = True, ""
+        return [self._refuse()] if self._consent else []
 
     async def _claims(self) -> bool:
         """Whether the sentence up to the end of its newest clause claims an act."""
@@ -143,17 +151,16 @@ class AnswerCheck:
         return is_claim(text, await self._detector.claim(text), await self.request())
 
     def _goes_round(self) -> bool:
-        """Whether the newest sentence is complete, and it and the one before it were both said
-        before. The answer can end before it if none of it has been returned."""
+        """Whether the newest sentence is complete, and it and the one before it were said twice
+        before."""
         if not self._sentence[-1].endswith(ENDINGS):
             return False
-        whole, words = len(self._sentence) == 1, _WORD.findall(" ".join(self._sentence).casefold())
+        sentence = " ".join(_WORD.findall(" ".join(self._sentence).casefold()))
         self._sentence.clear()
-        sentence = " ".join(words)
-        self._repeated = [*self._repeated, sentence] if sentence in self._said else []
-        self._said.add(sentence)
+        self._repeated = [*self._repeated, sentence] if self._said[sentence] > 1 else []
+        self._said[sentence] += 1
         long = sum(map(_length, self._repeated)) >= LEAST_REPEATED
-        return whole and long and len(self._repeated) > 1
+        return long and len(self._repeated) > 1
 
     async def _asked_for_act(self) -> bool:
         return await self.request() >= LIKELY_REQUEST

@@ -21,7 +21,9 @@ BLANK_PROMPT = (Message("user", "Nothing."),)
 
 
 LEAST_MEASURED = 16
-"""Minimum number of tokens read or written for a measurement of the model's speed."""
+"""Minimum number of tokens written for a measurement of the model's speed."""
+LEAST_READ = 32
+"""Minimum number of tokens read for a measurement. Reading a few takes mostly fixed time."""
 
 
 class ReadingSpeed:
@@ -33,7 +35,7 @@ class ReadingSpeed:
 
     def note(self, tokens: int, seconds: float) -> None:
         """Record that the model read `tokens` in `seconds`."""
-        if tokens >= LEAST_MEASURED and seconds > 0:
+        if tokens >= LEAST_READ and seconds > 0:
             speed = tokens / seconds
             before = self.tokens_per_s if self.tokens_per_s is not None else speed
             self.tokens_per_s = 0.7 * before + 0.3 * speed

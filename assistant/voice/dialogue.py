@@ -174,8 +174,8 @@ class Dialogue:
         self._read_anew()
 
     def _read_anew(self) -> None:
-        if self._stale and not self.answering and not self.user_speaks:
-            self._stale = False
+        if (self._stale or self._drafted) and not self.answering and not self.user_speaks:
+            self._stale = self._drafted = False
             self.cache.warm(self._memory.read_ahead())
 
     # -- the life of a turn ----------------------------------------------------------------------
@@ -210,7 +210,6 @@ class Dialogue:
     def ignore(self, reason: str, text: str = "") -> None:
         """Report why speech did not become a turn. While asleep, its text is not reported."""
         self.user_speaks = False
-        self._stale, self._drafted = self._stale or self._drafted, False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
@@ -228,17 +227,18 @@ class Dialogue:
 
     def read_draft(self, words: str, memories: Sequence[MemoryUsed]) -> None:
         """Let the model read the prompt that the user's words so far would have, unless an earlier
-        turn is still being answered. If they don't become a turn, `ignore` overwrites them."""
-        if self.user_speaks and not self.answering:
-            self._drafted, speed = True, self.reading.tokens_per_s
-            self.cache.warm(self._memory.draft(words, memories, speed), measured=False)
+        turn is still being answered. If they don't become a turn, they are overwritten."""
+        free, speed = self.user_speaks and not self.answering, self.reading.tokens_per_s
+        if free and (draft := self._memory.draft(words, memories, speed)):
+            self._drafted = True
+            self.cache.warm(draft, measured=False)
 
     async def begin(self, answer: SpeculativeAnswer) -> Generation | str:
         """Build the prompt for an answer. Return the request to the model, or the fixed reply if
         the model isn't needed. The turn begins later, when the answer is confirmed."""
         self._memory.pause()
         await self.cache.cool()
-        answer.turn, answer.hides = self.next_turn, self.last_said.hides
+        answer.turn, answer.hides, self._drafted = self.next_turn, self.last_said.hides, True
         answer.when_confirmed(partial(self._confirmed, answer))
         words, speed = answer.user_text, self.reading.tokens_per_s
         prompt = self._memory.prompt(words, answer.memories, speed, not_known=answer.not_known)
@@ -345,7 +345,7 @@ class Dialogue:
         self.emit(ended)
         self.last_said.say(ended.assistant, lasts=answer.hides == self.last_said.hides)
         if self._current is None:
-            self._stale = False  # the cache is warmed below
+            self._stale = self._drafted = False  # the cache is warmed below
             self._rest()
             if not self.user_speaks:
                 self._memory.summarize_if_due()

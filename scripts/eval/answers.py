@@ -13,7 +13,7 @@ from assistant.compose.adapted_models import build_reranker
 from assistant.memory import Reranking
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.cache_warming import LEAST_MEASURED
+from assistant.voice.cache_warming import LEAST_READ
 from assistant.voice.claims import ClaimDetector
 from models.hardware import usable_cores
 from models.interfaces import Generation, LanguageModel
@@ -168,7 +168,7 @@ async def reading_speed(llm: LanguageModel, parts: SessionParts, folder: Path) -
     began, read = time.perf_counter(), 0
     async for chunk in llm.stream(request):
         read = chunk.usage.read_tokens if chunk.usage is not None else read
-    speed = read / (time.perf_counter() - began) if read >= LEAST_MEASURED else None
+    speed = read / (time.perf_counter() - began) if read >= LEAST_READ else None
     await asyncio.to_thread(parts.answers.keep, key, {SPEED: rounded(speed)})
     return rounded(speed)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import MemoryUsed, Recalled, TurnHeard
+from assistant.events import MemoryUsed, PartialTranscript, Recalled, TurnHeard
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.reranking import Reranking
 from assistant.memory.retrieval.results import RecalledForTurn
@@ -144,6 +144,16 @@ async def test_the_model_reads_the_prompt_of_the_words_so_far(tmp_path: Path) ->
     assert len(drafts) >= 3
     assert all(turn.user.startswith(each.rsplit("\n")[-1]) for each in drafts)
     assert any(llm.requests[0].messages[-1].content.startswith(each) for each in drafts)
+
+
+async def test_words_are_read_ahead_although_a_short_gap_follows_them(tmp_path: Path) -> None:
+    llm, stt = ScriptedLlm(), ScriptedStt(by_length=words, delay_s=0.4)
+    speech = sound(0.7, 0.1, 2.0, 0.9)
+    async with session(stt, llm, speech, tmp_path, settings=settings()) as talk:
+        await talk.to_the_end()
+        assert len(talk.turns) == 1
+        assert talk.of(PartialTranscript)
+    assert any(words(9).startswith(each[-1].content) for each in llm.read_ahead)
 
 
 async def test_the_model_reads_no_words_ahead_while_it_answers(tmp_path: Path) -> None:

@@ -352,7 +352,7 @@ class Hear(FrameProcessor):
         self, utterance: Utterance, segment: SpeechSegment, *, draft: bool
     ) -> None:
         """Pass on the words so far. A draft is enough, unless they may interrupt the assistant."""
-        revision = utterance.revision
+        earlier = utterance.earlier
         try:
             heard, own_voice = await self._recogniser.recognise(segment, draft=draft)
         except ModelError as error:
@@ -360,7 +360,8 @@ class Hear(FrameProcessor):
             return
         if utterance is not self._speaking or utterance.replaced:
             return
-        if utterance.revision == revision and why_not_speech(heard, segment) is None:
+        same_segment = utterance.earlier is earlier  # otherwise, it contains these words already
+        if same_segment and why_not_speech(heard, segment) is None:
             text = await utterance.with_earlier(heard.text.strip())
             if self._dialogue.meant_for_me(text):
                 self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))

@@ -93,21 +93,18 @@ async def test_a_line_of_the_prompt_is_not_read_out(step: int) -> None:
         assert check.ended
 
 
+HELP, TIP = "I can help you with it, if you like.", "Here is a tip for you."
+LONG = "I am here to help you with anything that you need, so just tell me what it is."
+
+
 @pytest.mark.parametrize("step", [1, 1000])
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        (
-            "Hello! I can help you with it, if you like. Here is a tip. I can help you with it, if "
-            "you like. Here is a tip.",
-            "Hello! I can help you with it, if you like. Here is a tip. I can help you with it, if "
-            "you like.",
-        ),
-        (
-            "I like it a lot. I like it a lot! I like it a lot. I like it.",
-            "I like it a lot. I like it a lot!",
-        ),
-        ("Ich mag das sehr. Ich mag das sehr. Ich mag das sehr.", "Ich mag das sehr. " * 2),
+        (f"Hello! {f'{HELP} {TIP} ' * 9}", f"Hello! {f'{HELP} {TIP} ' * 2}{HELP}"),
+        ("I like it a lot! " * 9, "I like it a lot! " * 3),
+        ("Ich mag das sehr gern. " * 9, "Ich mag das sehr gern. " * 3),
+        (f"{LONG} " * 9, f"{LONG} " * 4),
     ],
 )
 async def test_an_answer_that_goes_round_in_a_circle_is_ended(
@@ -122,17 +119,22 @@ async def test_an_answer_that_goes_round_in_a_circle_is_ended(
 @pytest.mark.parametrize(
     "said",
     [
-        "No. Not yet. No. Not yet. Maybe later.",
+        "No. Not yet. No. Not yet. No. Not yet. Maybe later.",
         "I like tea, and so do you. I like tea.",
         "Knead it. Let it rest for an hour. Shape it. Let it rest for an hour. Then bake it.",
-        "Monday:\n- Open from nine to five.\nTuesday:\n- Open from nine to five.\n",
-        "(Es regnet.) Ja.",
+        "Breathe in for two seconds. Hold it for two seconds. Breathe out for two seconds. Hold it "
+        "for two seconds. Breathe in for two seconds. Breathe out for two seconds.",
     ],
 )
-async def test_single_repetitions_are_left_alone(said: str) -> None:
+async def test_what_is_repeated_once_is_left_alone(said: str) -> None:
     check = AnswerCheck(None, "en")
     assert text_of(await written(check, said)) == said
     assert not check.ended
+
+
+async def test_brackets_are_left_alone_in_other_languages() -> None:
+    said = "(Es regnet.) Ja."
+    assert text_of(await written(AnswerCheck(None, "de"), said)) == said
 
 
 async def test_consent_that_goes_round_in_a_circle_is_refused() -> None:
