@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.css.query import NoMatches
 from textual.widgets import Button, OptionList, Static
 from textual.worker import Worker, WorkerCancelled
 
@@ -107,6 +108,8 @@ class MicrophoneStep(SetupStep[str | None]):
         while True:
             try:
                 await self._measure()
+            except NoMatches:
+                return  # the step is being closed
             except AudioError as error:
                 self.query_one("#device", Static).update("The microphone doesn't work.")
                 mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
