@@ -56,8 +56,8 @@ class Stt(Section):
     profile's."""
     partials: bool = True
     """Transcribe your words while you are still speaking, as far as the machine has time. They are
-    shown at once, and the language model reads them ahead, so that it answers sooner. Even if this
-    is off, interruptions are detected from partial transcripts."""
+    shown at once, and the language model reads them ahead, so that less is left to read when you
+    have finished. Even if this is off, interruptions are detected from partial transcripts."""
 
 
 class Llm(Section):
