@@ -157,8 +157,9 @@ class ShortTermMemory:
         """Return the messages of the prompt that the turn would have if these were all its words,
         or nothing if exchanges would have to leave the window. The words may never become a turn.
         The arguments are those of `prompt`."""
-        told = {"memories": memories, "reads_per_s": reads_per_s}
-        return self._window.draft(self.conversation, words, **told)
+        return self._window.draft(
+            self.conversation, words, memories=memories, reads_per_s=reads_per_s
+        )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:
         """Add a finished turn to the history, then store it. Return the id of its exchange.

@@ -18,10 +18,6 @@ logger = logging.getLogger(__name__)
 
 BLANK_PROMPT = (Message("user", "Nothing."),)
 """A prompt without user text, to overwrite a part of the cache."""
-
-
-LEAST_MEASURED = 16
-"""Minimum number of tokens written for a measurement of the model's speed."""
 LEAST_READ = 32
 """Minimum number of tokens read for a measurement. Reading a few takes mostly fixed time."""
 

@@ -14,7 +14,6 @@ from assistant.errors import ModelError
 from assistant.events import AnswerText, Notice, Severity
 from assistant.settings import Llm
 from assistant.voice.answer_check import AnswerCheck, CheckedText
-from assistant.voice.cache_warming import LEAST_MEASURED
 from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerClausesFrame, AnswerEndFrame, AnswerRequestFrame
@@ -24,6 +23,8 @@ from models.interfaces import Generation, LanguageModel
 
 logger = logging.getLogger(__name__)
 
+LEAST_MEASURED = 16
+"""Minimum number of tokens written for a measurement of the model's speed."""
 APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
