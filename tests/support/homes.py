@@ -1,7 +1,7 @@
 """Homes that contain data, for the tests of encryption."""
 
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from assistant.memory.store.tombstones import Tombstones
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.memories import NOW, memory, rich, stored
+from tests.support.memories import memory, rich, stored
 
 PASSPHRASE = "correct horse"
 WEEK = timedelta(days=7)
@@ -40,10 +40,10 @@ def quietly(_: str) -> None:
 
 
 def talk_in(home: Home, vault: Vault) -> None:
-    """Store an exchange, memories with and without vectors, and a tombstone."""
+    """Store an exchange that ends now, memories with and without vectors, and a tombstone."""
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
         talk = Conversation.begin("ada")
-        talk.append_user(1, SAID, NOW)
+        talk.append_user(1, SAID, datetime.now(UTC))
         transcript.store(talk, talk.complete(1, "How nice."))
     with closing(MemoryTable.open(str(home.memories), key=vault.key)) as table:
         table.add_encoder("e", 8)
@@ -55,7 +55,7 @@ def talk_in(home: Home, vault: Vault) -> None:
 def whole(home: Home, vault: Vault) -> bool:
     """Whether everything that `talk_in` wrote is there."""
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
-        resumed = transcript.resume("ada", WEEK, NOW)
+        resumed = transcript.resume("ada", WEEK)
         assert resumed is not None
         said = [exchange.user_text for exchange in resumed.exchanges]
     with closing(MemoryTable.open(str(home.memories), key=vault.key)) as table:
