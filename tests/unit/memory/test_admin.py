@@ -28,7 +28,7 @@ from tests.support.desks import forget_now, newest, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.memories import rich
 
-START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+START = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)  # not old enough to expire
 SAID = (
     ("My dog Max loves to fetch.", "What a lovely dog."),
     ("I moved to Lisbon in May.", "How do you like it there?"),
