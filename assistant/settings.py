@@ -169,9 +169,8 @@ class Memory(Section):
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt, because each takes time to read and can
     mislead the model. For questions about your own life, a model judges instead which memories
-    answer them. Of the memories that answer a question, up to 3 in 100 score lower. Of the
-    memories found for small talk, a third to three quarters score lower. 0 includes all that
-    fit."""
+    answer them. Up to 3 % of the memories that answer a question score below 0.5, and so do a
+    third to three quarters of those found for small talk. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 Made = TypeVar("Made")
 MOST_THREADS = 2
-"""Maximum number of threads per call. More don't read a few dozen tokens faster."""
+"""Maximum number of threads per call. More threads don't read a few dozen tokens faster."""
 
 
 def build_intent_classifier(
@@ -55,7 +55,7 @@ def build_reranker(selection: ModelSelection, settings: Settings) -> Reranker | 
 
 
 def build_turn_judge(selection: ModelSelection, settings: Settings) -> TurnJudge | None:
-    """Create the judge of the words of turns, as `build_intent_classifier` does."""
+    """Create the judge of a turn's words, as `build_intent_classifier` does."""
     from models.encoder import OnnxTurnJudge
 
     places = _prepared(selection, settings, "turns")
@@ -76,8 +76,8 @@ def find(
     selection: ModelSelection,
     settings: Settings,
 ) -> Made | None:
-    """Create a model with one of these functions. If this fails, log why and return None: the
-    assistant works without it. Blocking."""
+    """Create a model with `build`, one of the functions above. If this fails, log why and return
+    None: the assistant works without it. Blocking."""
     try:
         return build(selection, settings)
     except ModelError as error:

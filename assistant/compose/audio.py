@@ -1,5 +1,5 @@
-"""Opens the audio devices of a session. If the machine lacks a device that the settings don't name,
-the session does without it."""
+"""Opens the audio devices of a session. The session does without a missing device, unless the
+settings name that device."""
 
 import asyncio
 from collections.abc import Callable

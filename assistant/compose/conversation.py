@@ -85,14 +85,14 @@ async def build_skills(
     """Create the skills of a running assistant. Also resume the deletions that an earlier session
     began, so that the affected data is hidden again.
 
-    Skills that control the dialogue itself belong to the voice loop.
+    The voice loop itself creates the skill that controls the dialogue.
 
     Args:
         remark: makes a remark once the current turn has been answered.
 
     Returns:
-        The skills, the executor of their deletions (None without a memory), and the user's
-        statements (None without a long-term memory).
+        The skills, the executor of their deletions (None if `memory` is), and the user's statements
+        (None without a long-term memory).
     """
 
     def off_record() -> bool:

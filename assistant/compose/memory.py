@@ -24,7 +24,7 @@ def profile_encoder(settings: Settings) -> QueryEncoder:
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open a home's memory with the configured encoder, and make forgetting cover the state, too.
+    """Open a home's memory with the configured encoder, and extend forgetting to the state.
     Blocking. `open_memory` explains the arguments and the errors."""
     memory = open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
     memory.transcript.locations.append(StoredWords(memory.transcript))

@@ -143,7 +143,7 @@ class Conversation:
         raise LookupError(f"turn {turn} is not open")
 
     def apply(self, summary: Summary) -> bool:
-        """Replace the exchanges that `summary` covers with `summary`, all at once.
+        """Let `summary` take the place of all exchanges that it covers.
 
         Return False and change nothing if `summary` is outdated: one of its exchanges was removed
         or is still open, or it does not cover everything that the current summary covers.

@@ -26,8 +26,8 @@ utterances can be answered without memories, so their minimum is one."""
 LONG = 80
 """Maximum number of tokens per memory. Longer memories are cut. A spoken turn has 30 or fewer."""
 SHORT = LONG // 2
-"""Average number of tokens that the first `FEWEST` memories may each have if the model can't read
-them in full in the time allowed."""
+"""Maximum average number of tokens of the first `FEWEST` memories if the model can't read them in
+full in the time allowed. Also the maximum for each memory of the profile."""
 LONGEST_TEXT = 2000
 """Maximum number of characters of a memory that are examined. `LONG` tokens never have that
 many."""

@@ -2,8 +2,8 @@
 
 The system prompt stays the same from turn to turn. Parts that change each turn (date, memories,
 state) form a block of bracketed lines above the user's words in the newest message. If the words
-ask for something that the assistant can't know, another such line follows them; models heed it less
-above the words. None of these lines is stored in the history.
+ask for something that the assistant can't know, another such line follows them, because models heed
+it less above the words. None of these lines is stored in the history.
 """
 
 from collections.abc import Callable, Sequence

@@ -39,8 +39,8 @@ class QuestionCues:
 
     `dated`: the answer may depend on the date. Otherwise the prompt has no date: small models
     repeat a date that nobody asked for, and every token delays the answer. `asks`: the words may
-    ask about something remembered. `exact`: the words ask for a date or a length of time. Every
-    memory is then shown with its date, and older memories with the exact day. `past`: the words are
+    ask about something remembered. `exact`: the words ask for a date or a length of time. Memories
+    then have dates: "yesterday", "last Tuesday", and "on 5 May" if older. `past`: the words are
     about the past. Superseded memories are then included, after all others. Otherwise they are left
     out, because small models answer from any memory that resembles the question, even one marked as
     outdated.

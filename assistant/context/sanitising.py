@@ -29,11 +29,11 @@ system, user and assistant match anywhere in a line."""
 _BULLETS = re.compile(r"^(?:[-–—*•+>#]+ )+")
 _PARTNERS = dict(zip(")）﹚❩⦆⸩", "(（﹙❨⦅⸨", strict=True))
 """Closing round brackets and their lookalikes → the matching opening brackets. Such brackets
-enclose the block."""
+enclose the block of memories."""
 
 
 def sanitised(text: str) -> str:
-    """Return `text` in a form that is safe to include in one line of the block."""
+    """Return `text` in a form that is safe to include in one line of the prompt."""
     # Brackets first: removing one may complete a template mark or a role.
     spoken = without_roles(without_special_tokens(balanced(text)))
     return _BULLETS.sub("", " ".join(spoken.split()))
@@ -45,7 +45,7 @@ def without_roles(text: str) -> str:
 
 
 def balanced(text: str) -> str:
-    """Remove unpaired round brackets, because they could close the block or open another one."""
+    """Remove unpaired round brackets. They could close the block of memories, or open another."""
     waiting: dict[str, list[int]] = {partner: [] for partner in _PARTNERS.values()}
     lone: set[int] = set()
     for place, letter in enumerate(text):

@@ -4,7 +4,7 @@ prompt.
     [system prompt + profile + summary] [history …] | [state, date, memories, newest message, hint]
      stable: the same bytes each turn                | new each turn
 
-When the window is full, the older half leaves at once. So the bytes before the bar stay the same
+When the window is full, the whole older half leaves. So the bytes before the bar stay the same
 for many turns, and the model's KV cache remains valid. `settle` moves the window between turns,
 shortly before it is full. `build` moves it only if a turn wouldn't fit otherwise. Important
 exchanges leave last, and stay when a summary replaces the exchanges around them.
@@ -283,8 +283,8 @@ class ContextWindow:
         return self._max_turns is not None and shown.size > self._max_turns
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
-        """Remove the oldest groups until the history takes at most half of its room, and everything
-        fits into `room`. Remove important groups only after all others."""
+        """Remove the oldest groups until the history fills at most half its budget, and head and
+        history fit `room`. Remove important groups only after all others."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending

@@ -13,8 +13,8 @@ LONGEST = 40
 """Maximum number of words that are judged together. The first clauses of a longer sentence are left
 out."""
 LEAST_REPEATED = 8
-"""Minimum number of words in two or more consecutive sentences that were said twice before, for the
-answer to be ended. Shorter ones may be meant, as in "No. No. No."."""
+"""The answer is ended if two or more consecutive sentences, all said twice before, have this many
+words. Shorter ones may be meant, as in "No. No. No."."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of an answer's first claim and everything after it. It is true whether the act is
 impossible or the request was merely not recognised."""
@@ -34,12 +34,12 @@ class CheckedText:
 
 
 class AnswerCheck:
-    """Checks one answer while it is being written, clause by clause. A clause's text is held until
-    the clause has been judged, together with the beginning of its sentence. This doesn't delay
-    speech, which waits for the end of a clause anyway.
+    """Checks one answer while it is being written, clause by clause. Each clause is judged together
+    with the beginning of its sentence; until then, its text is held. This doesn't delay speech,
+    which waits for the end of a clause anyway.
 
-    The answer is ended before it claims an act, if it begins by reading out a line of the prompt,
-    or when it repeats several of its sentences: small models then go round in a circle.
+    The answer is ended when it is about to claim an act, begins by reading out a line of the
+    prompt, or repeats several of its sentences, as small models do when they loop.
 
     If the user has probably asked for an act, an answer's first words of consent ("Sure!") also
     wait for the next clause, because by themselves they are a promise.
@@ -115,7 +115,7 @@ class AnswerCheck:
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
         checked: list[CheckedText] = []
         for clause in clauses:
-            begins = not self._released and self._language.startswith("en")  # as the prompt is
+            begins = not self._released and self._language.startswith("en")  # like the prompt
             if begins and self._held.lstrip().startswith("("):
                 self.ended = True
                 return [*checked, self.end_with(NOT_ANSWERED)]
@@ -136,7 +136,7 @@ class AnswerCheck:
         return checked
 
     def _stop(self) -> list[CheckedText]:
-        """End the answer here. What only consents and was held is refused."""
+        """End the answer here. Held consent is replaced by a refusal."""
         self.ended, self._held = True, ""
         return [self._refuse()] if self._consent else []
 
@@ -151,8 +151,8 @@ class AnswerCheck:
         return is_claim(text, await self._detector.claim(text), await self.request())
 
     def _goes_round(self) -> bool:
-        """Whether the newest sentence is complete, and it and the one before it were said twice
-        before."""
+        """Whether the newest sentence is complete and, like the previous one, was said twice
+        already. Together, such sentences must have `LEAST_REPEATED` words."""
         if not self._sentence[-1].endswith(ENDINGS):
             return False
         sentence = " ".join(_WORD.findall(" ".join(self._sentence).casefold()))

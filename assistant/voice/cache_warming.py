@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 BLANK_PROMPT = (Message("user", "Nothing."),)
 """A prompt without user text, to overwrite a part of the cache."""
 LEAST_READ = 32
-"""Minimum number of tokens read for a measurement. Reading a few takes mostly fixed time."""
+"""Minimum number of tokens read for a measurement. The time for a few is mostly overhead."""
 
 
 class ReadingSpeed:
@@ -51,8 +51,8 @@ class CacheWarmer:
         self._clearing: asyncio.Task[None] | None = None
 
     def warm(self, messages: Sequence[Message], *, measured: bool = True) -> None:
-        """Start reading `messages` into the cache. A read in progress is cancelled. The speed is
-        not `measured` while the processor has other work."""
+        """Start reading `messages` into the cache. A read in progress is cancelled. Pass
+        `measured=False` while the processor has other work, so that the speed is not noted."""
         speed = self._speed if measured else None
         self._task = asyncio.create_task(self._read(messages, self._task, speed=speed))
 

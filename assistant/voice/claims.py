@@ -36,7 +36,7 @@ class Threshold(NamedTuple):
     """Minimum probabilities at which a sentence counts as a claim.
 
     Attributes:
-        request: minimum probability of a request for this threshold to apply.
+        request: minimum probability of a request at which this threshold applies.
         own: for a sentence in the first person.
         other: for any other sentence ("Your alarm is set.").
     """

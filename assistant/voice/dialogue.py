@@ -153,8 +153,8 @@ class Dialogue:
         self.refresh()
 
     def record(self, *, off: bool) -> None:
-        """Go off the record, so that nothing is stored, or go back on the record, and discard what
-        was said in between."""
+        """With `off`, go off the record: nothing is stored. Otherwise, go back on the record, and
+        discard what was said in between."""
         if off:
             self._memory.go_off_record()
         else:
@@ -227,7 +227,7 @@ class Dialogue:
 
     def read_draft(self, words: str, memories: Sequence[MemoryUsed]) -> None:
         """Let the model read the prompt that the user's words so far would have, unless an earlier
-        turn is still being answered. If they don't become a turn, they are overwritten."""
+        turn is still being answered. Words that don't become a turn are overwritten."""
         free, speed = self.user_speaks and not self.answering, self.reading.tokens_per_s
         if free and (draft := self._memory.draft(words, memories, speed)):
             self._drafted = True

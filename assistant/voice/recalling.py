@@ -1,8 +1,8 @@
 """The pipeline's step after `intent_routing`: recalls memories for a turn within a deadline.
 
-While the user is still speaking, the words so far are prepared for: the question is encoded, which
-is the slowest part of a recall, and the model reads the prompt that these words would have. The
-final words then add little to read, because most of that prompt stays the same.
+While the user is still speaking, this step prepares for the words so far: the question is encoded,
+which is the slowest part of a recall, and the model reads the prompt that these words would have.
+The final words then add little to read, because most of that prompt stays the same.
 """
 
 import asyncio

@@ -62,8 +62,8 @@ class SpeculativeAnswer:
     confirmed: bool = False
     withdrawn: bool = False
     ready: bool = False
-    """Whether the answer's first sound, or the command that it carries out, waits for the decision
-    or has waited for it."""
+    """Whether nothing but the confirmation is needed to play the answer's first sound, or to carry
+    out the command."""
     when_ready: Callable[[], object] | None = None
     """Called once, when the answer is ready."""
     passed: bool = False

@@ -24,8 +24,8 @@ class ThinkingCue:
         self._floor = floor
 
     def start(self, answer: SpeculativeAnswer) -> None:
-        """Play the sound now and every few seconds until the answer is ready or has ended. An
-        answer that is ready is its own sign that the user was heard."""
+        """Play the sound now and every few seconds until the answer is ready or has ended. A
+        ready answer shows by itself that the user was heard."""
         if answer.ready or answer.ended.is_set():
             return
         if not self._floor.user_speaks:

@@ -18,8 +18,8 @@ has peaks of 0.75 at its own volume. Without a limiter, much louder peaks would 
 
 @dataclass(slots=True)
 class VoiceControl:
-    """The volume and the speed of the assistant's voice, which may be changed at any time. A change
-    of the volume applies to the next sound that is played, one of the speed to the next clause.
+    """The volume and the speed of the assistant's voice, which may be changed at any time. A new
+    volume applies to the next sound that is played, a new speed to the next clause.
 
     Attributes:
         volume_db: the volume in dB; 0 is the voice's own.

@@ -1,7 +1,7 @@
 """Removes the assistant's own voice from the microphone's signal.
 
 The echo canceller is WebRTC's AEC3, in the binding by LiveKit. It was chosen because the voice
-detector works best with it while the user and the assistant speak at once. At equal loudness, in a
+detector works best with it while both the user and the assistant speak. At equal loudness, in a
 room with 250 ms of reverberation, the detector found 60 to 80 of 110 windows of the user's speech.
 With `pywebrtc-audio` it found 6 to 55. With neither, it mistook the echo for speech.
 LiveKit's binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
@@ -266,7 +266,7 @@ class WebRtcCanceller:
 
 
 LIKENESS_SPAN = 2 * MIC_RATE
-"""Number of samples compared at once. The delay between the devices hardly changes in so short a
+"""Number of samples per comparison. The delay between the devices hardly changes in so short a
 time."""
 LIKENESS_LONGEST = 6 * MIC_RATE
 """Maximum number of samples that are compared."""

@@ -283,8 +283,8 @@ class WavLoudspeaker(NullLoudspeaker):
 
 
 class InstantLoudspeaker:
-    """Counts all sound as played at once, without playing it. For typed conversations, in which an
-    answer counts as heard once it is written."""
+    """Counts all sound as played immediately, without playing it. For typed conversations, in which
+    an answer counts as heard once it is written."""
 
     name = "no loudspeaker"
     latency_s = 0.0

@@ -19,8 +19,8 @@ CODE_REMARK = ("Code", "omitted.")
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A word of a clause, which ends before `clause.spoken[spoken_end]`. Once the word has been
-    heard, the answer's text up to `source_end` counts as heard."""
+    """A word of a clause. It ends before `clause.spoken[spoken_end]`. Once it has been heard, the
+    answer's text up to `source_end` counts as heard."""
 
     text: str
     source_end: int

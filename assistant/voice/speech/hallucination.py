@@ -24,8 +24,8 @@ words. So a mumbled "you" counts as speech, although Whisper takes it for silenc
 SILENCE_LIKELY = 0.6
 """Probability of silence, as estimated by Whisper, above which the sound may be silence."""
 GUESSED = -1.0
-"""Log probability of the text below which it may be a guess. Speech has -0.99 or more, noise has
--0.5 to -2.2."""
+"""If a text's log probability is lower, it may be a guess. Speech has -0.99 or more, noise has -0.5
+to -2.2."""
 MOST_CHARACTERS_PER_S = 45.0
 """Maximum number of characters of text per second of voice. Fast speech has 25, or 31 if few
 windows count as voice."""

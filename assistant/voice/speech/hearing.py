@@ -47,7 +47,7 @@ from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
 logger = logging.getLogger(__name__)
 
 PREROLL_WINDOWS = 12
-"""Number of windows (0.38 s) before speech was detected that belong to the utterance, because they
+"""Number of windows (0.38 s) that belong to the utterance although they precede its detection. They
 contain its first consonant."""
 JUDGED_WINDOWS = int(8 / WINDOW_S)
 """Number of windows whose sound is judged (8 s)."""
@@ -360,7 +360,7 @@ class Hear(FrameProcessor):
             return
         if utterance is not self._speaking or utterance.replaced:
             return
-        same_segment = utterance.earlier is earlier  # otherwise, it contains these words already
+        same_segment = utterance.earlier is earlier  # otherwise, the earlier words include these
         if same_segment and why_not_speech(heard, segment) is None:
             text = await utterance.with_earlier(heard.text.strip())
             if self._dialogue.meant_for_me(text):

@@ -37,17 +37,18 @@ ECHO_LEAST_WORDS = 2
 is an echo only if it was spoken just now. Otherwise nobody could say "stop" to an answer that
 contains this word."""
 SOUNDS_ALIKE = 0.65
-"""Minimum similarity, by letters, of an echo of several words and what was spoken just now. Short
-echoes are often misheard as other words ("of course" as "of commerce"). Comparing words
-recognises half of the short echoes, comparing letters three quarters. When people interrupt with
-two words, one utterance in 20 is this similar by chance. Hardly any longer utterance is."""
+"""Minimum similarity, by letters, of a several-word echo to what was just spoken. Short echoes are
+often misheard as other words ("of course" as "of commerce"). Comparing words recognises half of the
+short echoes, comparing letters three quarters. When people interrupt with two words, one utterance
+in 20 is this similar by chance. Longer ones hardly ever are."""
 JUST_SPOKEN_WORDS = 5
-"""An utterance may be an echo of this many words that were played before it began. They take one to
-two seconds: the beginning of an utterance is noticed late, and an echo comes later still."""
+"""An utterance may echo up to this many of the words played just before it began. Saying them takes
+one to two seconds. So many are needed because an echo arrives late, and its beginning is noticed
+even later."""
 ECHO_ERRORS = 0.4
 """Maximum share of wrong words in an echo. It is high because echoes are transcribed poorly."""
 ALIKE = 0.72
-"""Minimum similarity, by letters, of words that count as half an error."""
+"""Similarity, by letters, at which a wrong word is only half an error."""
 OWN_VOICE = 0.22
 """Minimum `echo_similarity` of sound that resembles the assistant's own voice."""
 SURELY_OWN_VOICE = 0.33
@@ -60,8 +61,8 @@ OTHER_SHARE = 0.6
 sound that resembles the assistant's own voice counts as an echo."""
 
 INTERRUPTS, BEGINS_TO_INTERRUPT = 0.0, 2.0
-"""Minimum log-odds that an utterance asks the assistant to stop, when it is over and before. The
-first words may still become something else."""
+"""Minimum log-odds that a finished or unfinished utterance asks the assistant to stop. An
+unfinished one may still become something else."""
 NO_INTERRUPTION = "no interruption"
 
 
@@ -148,7 +149,7 @@ class BargeIn(FrameProcessor):
         answer, judged = frame.answer, reason
         if not await answer.may_be_heard():
             return
-        answer.ready = False  # it is only prepared from now on
+        answer.ready = False  # its preparation begins only now
         if reason == NO_INTERRUPTION:
             judged = await self._reason(answer.user_text, answer.own_voice, INTERRUPTS) or ""
         if judged and (self._dialogue.aloud or judged == "echo"):

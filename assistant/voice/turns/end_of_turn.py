@@ -22,13 +22,13 @@ WEIGHTS = "turn_end.json"
 LEAST_SILENCE_S = 0.4
 """Seconds of silence before which a turn never ends. Most pauses within a phrase are shorter."""
 UNREADY_S = 1.2
-"""Seconds of silence after which a turn may end although its answer isn't ready to be heard. To end
-it sooner would make no answer faster, and would split turns that the user resumes."""
+"""Seconds of silence after which a turn may end although its answer isn't ready to be heard. Ending
+it sooner would not speed up the answer, but would split turns that the user resumes."""
 LONGEST_SILENCE_S = 3.0
-"""Seconds of silence that end any turn."""
+"""Seconds of silence that end any turn if `turn.patience` is 1."""
 RECHECK_S = 0.256
 """Seconds of silence after which the sound is judged once more, unless the evidence suffices to end
-the turn. With more silence in it, the judgement is better, but it takes time from the answer."""
+the turn. More silence improves the judgement, but judging takes time from the answer."""
 SUREST = 0.999
 """Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
 UNJUDGED_WORDS = -0.8
@@ -106,7 +106,7 @@ class EndOfTurn:
         self._patience = patience
 
     async def judge_sound(self, evidence: Evidence, samples: Samples, silence_s: float) -> None:
-        """Judge the sound, and note the result, unless one with more silence is there already.
+        """Judge the sound, and note the result, unless the result for a longer silence is there.
 
         Args:
             samples: 16 kHz audio, of which at most the last 8 s count.
@@ -133,18 +133,18 @@ class EndOfTurn:
         return weights.words * words + weights.sound * sound + self.of_silence(silence_s)
 
     def of_silence(self, silence_s: float) -> float:
-        """Return how much a silence of this length says that the turn is over: minus the logarithm
-        of the share of pauses within a turn that last at least as long. The logarithms of their
-        lengths have a normal distribution."""
+        """Return how strongly a silence of this length suggests that the turn is over: minus the
+        logarithm of the share of pauses within a turn that last at least as long. The lengths of
+        these pauses have a log-normal distribution."""
         weights = self._weights
         ratio = max(silence_s, 0.01) / (weights.pause_s * self._patience)
         share = math.erfc(math.log(ratio) / weights.spread / math.sqrt(2)) / 2
         return -math.log(max(share, 1e-6))
 
     def is_over(self, evidence: Evidence, silence_s: float) -> bool:
-        """Whether the turn ends after this many seconds of silence. It never ends before its words
-        were judged, unless the silence is very long, nor while its answer is still being prepared,
-        unless that takes long."""
+        """Whether the turn ends after this many seconds of silence. A very long silence always ends
+        it. A shorter one ends it only if its words were judged and, before `UNREADY_S`, only if its
+        answer is ready."""
         if silence_s >= LONGEST_SILENCE_S * self._patience:
             return True
         if silence_s < LEAST_SILENCE_S:

@@ -13,7 +13,7 @@ WINDOW_S = WINDOW / 16_000
 RELEASE = 0.35
 """Minimum probability of a voice while speech goes on. It is low because words may end softly."""
 LONGEST_GAP_S = 2 * WINDOW_S
-"""Maximum length of a gap in the voice before speech counts as begun, in seconds."""
+"""A voice that hasn't lasted long enough to count as speech may have gaps of this many seconds."""
 ROUNDING_S = 1e-9
 """Tolerance for rounding errors in sums of seconds."""
 

@@ -15,7 +15,7 @@ class WordJudge:
     if it fails.
 
     Args:
-        judge: the model; None if none for the user's language is on this machine.
+        judge: the model; None if this machine has none for the user's language.
     """
 
     def __init__(self, judge: TurnJudge | None) -> None:
