@@ -18,8 +18,8 @@ _RANGE = re.compile(r"\d ?[-–—] ?[£$€]?\d")
 MOST = 1e12
 """Numbers this large are misheard, or are identifiers such as account numbers."""
 FIRST_TEN = 20
-"""A two-digit number of at least this, said after a digit, completes a number of hundreds: "one
-fifty". A smaller one doesn't, because "five eleven" may be a height."""
+"""A two-digit number of at least this, said after a digit, turns it into hundreds: "one fifty" is
+150. A smaller one doesn't, because "five eleven" may be a height."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
 _PAIR = re.compile(r"^(\d) (\d\d)\b")

@@ -35,8 +35,8 @@ def read_date(
 
     Args:
         today: the day on which the words were said.
-        past: whether a day or a month without a year is the last one, not the next one. After
-            "since", it is always the last one.
+        past: whether a day or a month named without its year lies in the past, not the future.
+            After "since", it always does.
         with_year: whether the words have to name the year.
     """
     past = past or re.match(r"\W*since\b", words, re.IGNORECASE) is not None
@@ -102,8 +102,8 @@ def _whole_day(phrase: Phrase, today: date, past: bool) -> str | None:
 
 
 def _since_length(phrase: Phrase, today: date, past: bool) -> str | None:
-    """Read "two weeks ago". If the date lies in the past, "for two weeks" means the same. If months
-    or years are counted, only the month or the year is known."""
+    """Read "two weeks ago". If `past`, "for two weeks" means the same. If months or years are
+    counted, only the month or the year is known."""
     found = phrase.take(_AGO)
     if found is None or not (past or found[0].endswith(("ago", "back"))):
         return None

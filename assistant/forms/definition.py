@@ -199,7 +199,7 @@ class FormLibrary:
         self._read: dict[Path, tuple[tuple[int, int], Form | SettingsError]] = {}
 
     def forms(self) -> list[Form]:
-        """Return all usable forms: first the shipped ones, or those that replace them."""
+        """Return all usable forms. The shipped ones, or their replacements, come first."""
         found = [*self._forms(located("forms")), *self._forms(self._folder)]
         return list({each.key: each for each in found if isinstance(each, Form)}.values())
 
@@ -254,8 +254,8 @@ _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form",
 
 
 MISHEARD, LEAST_MISHEARD = 0.85, 10
-"""How similar the letters of a name must be, from 0 to 1, for it to be taken as misheard, and the
-minimum number of letters. Short names resemble other words: "booking", "looking"."""
+"""What is heard counts as a misheard name if their letters are at least this similar, from 0 to 1,
+and the name has at least this many. Short names resemble other words: "booking", "looking"."""
 
 
 def _words(name: str) -> frozenset[str]:

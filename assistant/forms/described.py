@@ -1,5 +1,5 @@
-"""Describes slots for the model that finds their values in an utterance. The descriptions in its
-training data differ only in that they give the content of a slot in the user's words."""
+"""Describes slots for the model that finds their values in an utterance. Its training data
+describes slots the same way, but gives a slot's value in the user's own words."""
 
 from assistant.forms.definition import Slot, SlotType
 from models.interfaces import DescribedSlot

@@ -28,10 +28,9 @@ SURE_ALONE = 0.8
 model need not reply. With a lower threshold, a few per cent of ordinary talk would pass for
 answers."""
 MOST_WORDS = 50
-"""Maximum number of words that are read at once. The model reads no more than 96 tokens."""
+"""Maximum number of words that are read at a time. The model reads no more than 96 tokens."""
 TALKS = 0.5
-"""Minimum probability for treating an utterance as also saying something that calls for a
-response."""
+"""Minimum probability that an utterance also says something that calls for a response."""
 MEASURED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
 """Types whose values can be recognised by their form."""
 _NO_ITEMS = ("", "a", "an", "i")
@@ -54,7 +53,7 @@ class FormReader:
     """Reads the values for forms from utterances.
 
     Args:
-        reader: loaded by `load`, or at the first utterance, which takes about 50 ms.
+        reader: loaded by `load`, or else at the first utterance. Loading takes about 50 ms.
     """
 
     def __init__(self, reader: SlotReader) -> None:
@@ -201,9 +200,9 @@ def _plain_answer(
 def _meant_for_another(
     form: Form, slot: Slot, seen: ReadSlot, said: str, today: date
 ) -> Iterator[Proposal]:
-    """If the marked words are not a value of this slot, but of exactly one other slot, yield that
-    value: a day where a time was asked for, or a number with its unit. The words must be the value
-    and nothing else: "ten" in "in about ten days" is not a time."""
+    """If the marked words are a value not of this slot but of exactly one other, yield that value:
+    a day instead of a time, say, or a number with its unit. The words must be the value and nothing
+    else: "ten" in "in about ten days" is not a time."""
     marked = _joined(said, seen.words)
     if slot.type not in MEASURED or _act(slot, seen) is not SlotAct.VALUE or not marked:
         return
@@ -255,8 +254,8 @@ def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
 
 
 def _parts(said: str) -> Iterator[str]:
-    """Split an utterance into parts that the model can read at once. Split between sentences or, if
-    the last part is still too long, between words."""
+    """Split an utterance into parts that the model can read. The splits are between sentences; if
+    the last part is still too long, it is split between words."""
     if len(said.split()) <= MOST_WORDS:
         yield said
         return

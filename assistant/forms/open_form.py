@@ -1,9 +1,9 @@
-"""A form that is being filled in, in the state.
+"""A form that is being filled in, as the state stores it.
 
 The content of a FORM entry is
 {"form": key, "title": str, "opened": microseconds, "asked": name of a slot or "", "closed": bool,
-"read": id of the last exchange that was heard, or ""}. The content of a SLOT entry, whose parent is
-the FORM entry, is
+"read": id of the last exchange that was searched for values, or ""}. The content of a SLOT entry,
+whose parent is the FORM entry, is
 {"slot": name, "label": str, "value": its value, "said": the user's words, "exchange": id or ""}.
 
 Each change is one transaction, after which the stored form is complete. So nothing is lost if the
@@ -26,7 +26,7 @@ from assistant.memory import microseconds, time_of
 from assistant.state import Entry, EntryKind, StateStore
 
 MOST_TOKENS = 120
-"""Maximum number of tokens of the block, by an estimate that tends to be too high."""
+"""Maximum number of tokens of `OpenForm.block`, by an estimate that tends to be too high."""
 LONGEST_VALUE = 60
 """Maximum number of characters of a value in the block."""
 TOKEN_LETTERS = 3.5
@@ -388,7 +388,7 @@ def _shortened(text: str) -> str:
 
 
 def _tokens(text: str) -> float:
-    """Estimate the number of tokens: one for each digit, sign, and letter of another script."""
+    """Estimate the number of tokens. A sign, digit or letter other than A to Z counts as one."""
     letters = len(re.findall(r"[A-Za-z]", text))
     words = len(re.findall(r"[A-Za-z]+", text))
     others = len(re.findall(r"[^A-Za-z\s]", text))

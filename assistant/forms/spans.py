@@ -26,7 +26,7 @@ _BASE = re.compile(
     rf"\b(?:the (?:{DAYS}|weekend)|(?:day|week|fortnight|month|year)s?)\Z", re.IGNORECASE
 )
 _BESIDE = re.compile(r"\s+(?:before|after|later|earlier|following|ahead)\b", re.IGNORECASE)
-"""Matches words that make a day of `_BASE` relative to another: "the day before the concert"."""
+"""Matches words that turn a day of `_BASE` into another: "the day before the concert"."""
 _RANKED = re.compile(r"\s+(?:day|week|month|year|time|half|one|option|birthday)s?\b", re.IGNORECASE)
 """Matches words that show that the ordinal before them isn't a day of a month: "the second year of
 school"."""

@@ -32,7 +32,7 @@ def take_whole_day(phrase: Phrase, today: date, past: bool) -> date | None:
     """Take the words that name one day out of the phrase. Return the day.
 
     Args:
-        past: whether a day named without its year, month or week is the last one, not the next one.
+        past: whether a day named without year, month or week lies in the past, not the future.
 
     Raises:
         ValueError: there is no such day.
@@ -213,7 +213,7 @@ def _previous(name: str, day: date) -> date:
 
 
 def _dated(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Read a date or a holiday. If its weekday is said, but no year, it is at most a year away."""
+    """Read a date or a holiday. If its weekday is said, but no year, it must be within a year."""
     if not re.search(rf"\b(?:{MONTH}|{FEAST})\b", phrase.left):
         return None
     if found := phrase.take(rf"(?P<way>last|this|next)(?= (?:{FEAST})\b)"):
@@ -238,8 +238,8 @@ def _by_weekday(phrase: Phrase, today: date, past: bool) -> date | None:
 
 
 def _other(phrase: Phrase, today: date, past: bool) -> date | None:
-    """Read everything else that `take_day` can read. If `past` and the day is in the future, move
-    it back, which is possible only for a day of a month or a weekend."""
+    """Read everything else that `take_day` can read. If `past`, move a future day back; this works
+    only for a weekend or a day of the month ("the 5th")."""
     before = phrase.left
     days = take_day(phrase, today)
     if not days or not past or days[0] <= today:

@@ -39,8 +39,8 @@ def yes_or_no(
 
     Args:
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
-            Use this only for text that is not a command ("No, my sister is called Anna"). A yes may
-            never be followed by anything that doesn't confirm it.
+            Use this only for text that is not a command ("No, my sister is called Anna"). After a
+            yes, only words that confirm it may follow.
         deletes: the number of things that a yes would forget. "Delete it" is a yes, and "keep it" a
             no, only if this isn't 0. "Drop it" may also mean "never mind", so it is a yes only for
             a single thing.

@@ -83,7 +83,7 @@ class Notation:
             return re.escape(bare(token)) + " "
         name = token[1:-1]
         if name in within or name not in self._parts:
-            raise GrammarError(f"there is no part {name!r} to stand here")
+            raise GrammarError(f"the part {name!r} is unknown, or contains itself")
         if name not in self._written:
             one_of = " | ".join(longest_first(self._parts[name]))
             self._written[name] = f"(?:{self.expression(one_of, (*within, name))})"
@@ -119,8 +119,7 @@ class CommandLanguage:
     objects: tuple[tuple[str, Pattern], ...]
     """Descriptions of what to forget, each with the kind of its command."""
     pointed: tuple[tuple[str, Pattern], ...]
-    """Descriptions of what to forget that only point at it ("that"). They don't fit into every
-    frame."""
+    """Words that only point at what to forget ("that"). They don't fit into every frame."""
     commands: tuple[tuple[str, Pattern], ...]
     """All other commands, each with its kind, in the order in which they are tried."""
     undo: frozenset[str]

@@ -163,7 +163,7 @@ def _span(said: _Said, match: re.Match[str]) -> str:
 
 def _of_month(said: _Said, match: re.Match[str]) -> str:
     """Convert e.g. "on the third" to the next such date. In a text with a past tense, the words may
-    just as well mean the last such date ("they've moved my test on the third"), and are not
+    just as well mean the last such date ("they've moved my test on the third"), so they are not
     replaced."""
     if past_tense().search(match.string) is not None:
         return match.group()

@@ -30,8 +30,8 @@ PERIODS: Mapping[tuple[str, str], int | Fraction] = {
     ("week", "month"): Fraction(13, 3),
     ("hour", "day"): 24,
 }
-"""(unit of time of a price, longer unit of time) → how often the price is paid in the longer unit.
-For example, a monthly price is paid twelve times a year."""
+"""(time for which a price is paid, longer time) → how often it is paid in the longer time. For
+example, a monthly price is paid twelve times a year."""
 _SIGN = re.compile(r"\w (?:plus|minus|times|divided|over|multiplied|less|take away)\b")
 _EXPLICIT = re.compile(r"\b(?:us|american|uk|imperial)\b")
 
@@ -39,9 +39,9 @@ How = Callable[[re.Match[str]], Amount]
 
 
 def bracketed(text: str) -> str:
-    """Write spoken brackets as signs. If the expression before "in brackets" is incomplete, the
-    brackets enclose the words that follow, up to a spoken closing bracket or the end of the text.
-    If it is complete, they enclose the expression itself."""
+    """Write spoken brackets as signs. In "3 times in brackets 4 plus 5", they enclose what follows,
+    up to a spoken closing bracket or the end. In "3 plus 4 in brackets times 5", they enclose what
+    precedes."""
     text = re.sub(r"\b(?:open|left)(?: the)? (?:brackets?|parenthes[ie]s)\b", "(", text)
     text = re.sub(r"\b(?:close|closed|end|right)(?: the| of)? (?:brackets?|parenthes[ie]s)\b", ")",
                   text)  # fmt: skip

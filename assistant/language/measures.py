@@ -20,9 +20,10 @@ class Unit:
 
     `factor`: its size as a multiple of the base unit of its dimension. `offset`: the number added
     to a temperature before multiplying by the factor. `parts`: the name of the smaller unit that is
-    meant if a bare number follows ("5 foot 11"). `parted`: whether results are spoken in both of
-    these units, unless one is enough. `hundredth`: singular and plural of the hundredth part of a
-    currency. `variety`: distinguishes it from units of the same name ("imperial").
+    meant if a bare number follows ("5 foot 11"). `parted`: whether results are spoken in the
+    unit and that smaller one, unless one is enough. `hundredth`: singular and plural of the
+    hundredth part of a currency. `variety`: distinguishes it from units of the same name
+    ("imperial").
     """
 
     singular: str

@@ -14,7 +14,7 @@ PARTS = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24,
 SOON_S = 12 * 3600
 """A time that isn't on the minute is spoken as a duration if it is fewer seconds away than this."""
 NEAR_DAYS = 7
-"""For days fewer than this many days ahead, the name of the weekday is enough."""
+"""For a day less than this far ahead, the name of the weekday is enough."""
 FAR_DAYS = 300
 """A date more than this many days ahead is spoken with its year."""
 DAY_S = 86400

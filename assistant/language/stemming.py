@@ -110,7 +110,7 @@ def synonym_stems(*groups: str) -> dict[str, str]:
 
 
 class _Letters(dict[int, str]):
-    """A translation table that replaces everything except words with spaces.
+    """A translation table that keeps words and turns everything else into spaces.
 
     Each character is looked up on first use and then cached. Combining marks belong to words,
     because many scripts write vowels with them. In scripts without spaces between words, each

@@ -1,5 +1,5 @@
 """Writes a spoken calculation with digits and signs, so that it can be parsed: "fifteen percent of
-eighty" becomes "15 percent of 80", "two and a half squared" becomes "5/2 ^ 2"."""
+eighty" becomes "15 percent of 80", "two and a half squared" becomes "5/2 squared"."""
 
 import re
 from fractions import Fraction
@@ -35,7 +35,7 @@ _SIGNS = (
     (r"(?<=\d)(?=[a-z])(?!(?:st|nd|rd|th)s?\b)", " "),
     (r",", " , "),
 )
-"""Replaces signs with words, in this order. A fraction is written with "_" until the end."""
+"""Replaces signs with words, in this order. A fraction's bar is written "_" until the last step."""
 _FRACTIONS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _SCALES = {"billion": 10**9, "trillion": 10**12}
 _NUMBER = r"\d+(?:\.\d+)?(?:_\d+)?"

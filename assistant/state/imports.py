@@ -42,8 +42,8 @@ def imported(
 
 
 def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries. If another user's entry has the same id, an entry gets a new id, which is
-    the same at each import."""
+    """Return the entries, with new ids for those whose ids belong to other users' entries. The new
+    ids are the same at each import."""
     taken = store.of_others([each.id for each in entries])
     ids = {key: _own_id(user, key) for key in taken}
     return [

@@ -113,7 +113,7 @@ class StateStore:
         return added
 
     def of_others(self, ids: Collection[str]) -> set[str]:
-        """Return the ids, among the given ones, of entries that belong to other users."""
+        """Return those of the given ids that belong to other users' entries."""
         query = "SELECT id FROM state WHERE user != ? AND id IN (SELECT value FROM json_each(?))"
         with self._transcript.reading() as db:
             found = db.execute(query, (self._user, json.dumps(list(ids)))).fetchall()

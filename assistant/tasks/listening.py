@@ -22,10 +22,10 @@ def settled(
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    A candidate counts if it is `certain` or `ours`, or shares a word with the task, its lines or
-    the assistant's words, or a number with the assistant's answer. A `bare` one counts only if the
-    assistant's answer repeats it. A candidate that only names the task, or says what others do,
-    doesn't count.
+    A candidate counts if it is `certain` or `ours`, if it shares a word with the task, its lines or
+    the assistant's words, or if it shares a number with the assistant's answer. A `bare` one counts
+    only if the assistant's answer repeats it. A candidate that only names the task, or says what
+    others do, doesn't count.
 
     Args:
         before: the assistant's words to which the exchange replies.

@@ -134,7 +134,7 @@ class Merging:
         return {stem for stem in stems - self._values if not stem.startswith("#")}
 
     def _put_into(self, line: str, text: str) -> str:
-        """Return the line with its value replaced by the text's, or the text if none can be."""
+        """Return the line with the text's value in place of its own, or else the text itself."""
         if not _LOOSE.match(text):
             made = with_value(line, text, self._lexicon)
             if made is not None and made.certain:

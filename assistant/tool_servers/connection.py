@@ -35,7 +35,7 @@ RESTART_S = 60.0
 """Seconds until a program that has ended is started again (once only), or until the next attempt to
 connect to a server at an address."""
 RECONNECT_S = 5.0
-"""Minimum number of seconds between two attempts to connect, if a tool is to be called."""
+"""A call tries to reconnect only if the last attempt was at least this many seconds ago."""
 MOST_LATE = 2
 """Number of calls in a row without an answer after which a server counts as hanging, and is
 ended."""
@@ -249,7 +249,7 @@ class Connection:
                 raise ToolLate(f"The tool server {self.name} did not start in time.") from error
             except ToolError:
                 raise
-            except Exception as error:  # the library raises groups of its own and other errors
+            except Exception as error:  # errors of the library and others, also in groups
                 raise self._not_connected() from error
             self._client = client
             try:

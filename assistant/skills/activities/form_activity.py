@@ -56,7 +56,7 @@ class FormActivity:
         off_record: returns whether the session is off the record. Nothing is filled in then.
         reader: reads the values for a form from what is said; None if there is no model for the
             user's language. In that case, forms are filled in only by hand.
-        english: whether the language is English, whether or not its model is on this machine.
+        english: whether the language is English, even if there is no `reader`.
         now: returns the current time in UTC.
     """
 

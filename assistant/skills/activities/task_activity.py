@@ -69,7 +69,7 @@ class TaskActivity:
 
     Args:
         off_record: returns whether the session is off the record. Nothing is settled then.
-        statements: remember what was settled; None in a session without a long-term memory.
+        statements: remembers what was settled; None in a session without a long-term memory.
     """
 
     opens = CommandKind.TASK_OPEN

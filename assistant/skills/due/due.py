@@ -40,9 +40,9 @@ class Ringer(Protocol):
     """Rings, and says what for."""
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
-        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return which
-        call of `words`, counted from 1, returned the last text that was heard. If none was heard,
-        return 1 if the user silenced the bell, otherwise 0: what became due later rings again.
+        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return the
+        number of calls of `words` up to the last one whose text was heard. If there is none, return
+        1 if the user silenced the bell, otherwise 0. What only later calls named rings again.
 
         Args:
             words: called right before each time its text is said. Returns None if there is nothing

@@ -22,7 +22,7 @@ from assistant.state import EntryKind
 
 RUNG_ALREADY = "That has rung already."
 MOST = 5
-"""Maximum number of things that are named at once."""
+"""Maximum number of things that one reply names."""
 EXACT_S = 600
 """If a timer has at most this many seconds left, seconds are spoken, too."""
 COARSE_S = 10

@@ -23,7 +23,7 @@ from assistant.state import StateStore
 DEFAULT = "shopping"
 """Name of the list that is created if the user names none."""
 RECENT_S = 600.0
-"""Seconds for which a command that names no list means the list that was used last."""
+"""For this many seconds, a command that names no list means the one that was used last."""
 NO_LISTS = "You don't have any lists yet."
 NOT_CLEARED = "All right, I'll keep it."
 NOT_EMPTY = "There's something on it now, so I'll keep it."
@@ -306,8 +306,8 @@ class Lists:
         return await self._off_list.find(off, (with_any or meant)[0].id)
 
     def _with_any(self, wanted: Sequence[str], lists: Sequence[UserList]) -> list[UserList]:
-        """Return the lists that have any of the items still to do. If there are none, return the
-        lists that have any of them ticked off."""
+        """Return the lists with any of the items still to do or, failing that, those with any of
+        them ticked off."""
         fits = self._lists.fitting
         open_ = [each for each in lists if any(fits(words, each.open) for words in wanted)]
         return open_ or [each for each in lists if any(fits(words, each.items) for words in wanted)]

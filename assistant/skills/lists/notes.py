@@ -28,7 +28,7 @@ GONE = "That note is gone."
 MOST = 3
 """Maximum number of notes that are read out, or named in a question."""
 RECENT_S = 600.0
-"""Seconds for which "delete that note" means what was noted or read last."""
+"""For this many seconds, "delete that note" means what was noted or read last."""
 
 
 class Notes:

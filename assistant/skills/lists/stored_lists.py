@@ -135,7 +135,7 @@ class StoredLists:
         return list(map(_item, self._store.change_all(changes)))
 
     def take_back(self, added: Sequence[str], reopened: Sequence[str], created: str) -> list[str]:
-        """Undo `add`. Return the texts of the items that are no longer on the list.
+        """Undo `add`. Return the texts of the items that were removed or ticked off again.
 
         Args:
             created: id of the list if it was created for the items, or empty. The list is removed

@@ -54,9 +54,9 @@ SCHEMA: Mapping[str, Any] = {
 class Correcting:
     """Corrects what the last answer was based on, or what the user said last.
 
-    The wrong statement is superseded and stays in the store. A correction is made at once only if
-    it is certain what changes, and nothing else that the user said is lost. Otherwise the user is
-    asked. If there is nothing that could be wrong, the language model answers.
+    The wrong statement is superseded and stays in the store. A correction is made without asking
+    only if it is certain what changes, and nothing else that the user said is lost. Otherwise the
+    user is asked. If there is nothing that could be wrong, the language model answers.
 
     Args:
         llm: puts a new value into the old sentence if the rules can't. The user is always asked

@@ -29,8 +29,8 @@ EVERYTHING = "everything I knew about you"
 class Forgetting:
     """Carries out one user's commands to forget.
 
-    A single thing is forgotten at once. The user is asked first if several things would be
-    forgotten, and always if a day, a person or everything would be.
+    A single thing is forgotten without asking. The user is asked first if several things would be
+    forgotten, and always if the request concerns a day, a person or everything.
 
     Args:
         english: whether the language is English, so that replies may rephrase what was said.

@@ -13,8 +13,8 @@ NAMED = spoken_replies.NAMED
 
 
 def things(items: Iterable[ToldItem], *, english: bool = True) -> Things:
-    """Return the ids of the first few things, which are those that a reply names. As in the reply,
-    things with the same phrase count as one."""
+    """Return the ids of the things that a reply names: the first few. As in the reply, things with
+    the same phrase count as one."""
     named: dict[str, list[str]] = {}
     for each in items:
         phrase = spoken_phrase(each.text, each.speaker, english=english)

@@ -132,8 +132,8 @@ def _numbers(text: str) -> set[float]:
 
 
 def _hours(text: str) -> set[float]:
-    """Return the hours, on a twelve-hour clock, of those times in a text that such a clock shows
-    differently: 4 for 16:57."""
+    """Return the hours of the times in a text that a twelve-hour clock shows differently: 4 for
+    16:57."""
     return {float(int(each) % 12 or 12) for each in _CLOCK.findall(text)}
 
 

@@ -177,8 +177,8 @@ def _says_time(minutes: int, text: str) -> bool:
 
 
 def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterator[Read]:
-    """Yield everything that `read` can read in a text, from left to right, the longest reading
-    first. Readings don't overlap."""
+    """Yield everything that `read` can read in a text, from left to right. At each word, the
+    longest reading counts. Readings don't overlap."""
     words = _WORD.findall(text.replace("a.m.", "am").replace("p.m.", "pm"))
     at = 0
     while at < len(words):

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 LEAST_TALK = 0.34
 """Minimum similarity of a tool to an utterance that is not a command. At or above it, the language
 model is asked about the tool. In a test with 26 tools on 4 servers, 73 % of 26 utterances that
-asked for a tool reached it. So did 10 of 1,631 that didn't; they had to wait until the model had
+asked for a tool reached it. So did 10 of 1,631 others, which had to wait until the model had
 answered "none"."""
 LEAST_ACT = 0.25
 """The same for an utterance that certainly or probably asks for something to be done."""
