@@ -1,8 +1,8 @@
 """A lock that prevents the conversion of a home while the home is in use.
 
-Many processes may use a home at once, but a conversion needs an exclusive lock. The operating
-system releases the lock however the process ends. Windows has no such locks: there, only the
-memories are protected, by a separate lock.
+Many processes may use a home at the same time, but a conversion needs an exclusive lock. The
+operating system releases the lock however the process ends. Windows has no such locks: there, only
+the memories are protected, by a separate lock.
 """
 
 import os

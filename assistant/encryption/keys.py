@@ -1,8 +1,8 @@
 """The master key of a home, and the file that stores it encrypted.
 
 A home has one 256-bit master key. The recovery key is the master key as text, which the user writes
-down. It opens the stores if the key file is lost or damaged, or on a second machine that shares the
-stores. The keys that encrypt data are derived from the master key by HKDF-SHA256, one per purpose.
+down. It opens the stores if the key file is lost or damaged, and on a second machine that shares
+them. The keys that encrypt data are derived from the master key by HKDF-SHA256, one per purpose.
 
 The key file contains the master key, encrypted with AES-256-GCM. The encrypting key comes either
 from a random secret in the operating system's keyring, or from a passphrase that Argon2id stretches

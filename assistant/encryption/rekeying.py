@@ -108,8 +108,8 @@ class Rekeying:
                     system_keyring.remove(key.id)
             if names := [path.name for path in self._stores.damaged()]:
                 tell(
-                    "Files set aside as damaged were not encrypted; delete them, or move them to a"
-                    f" safe place: {', '.join(names)}"
+                    f"Damaged files set aside were not encrypted: {', '.join(names)}. Delete them,"
+                    " or move them to a safe place."
                 )
         return key
 
@@ -145,14 +145,14 @@ class Rekeying:
 
     def recover(self, by: KeyProtection | None, ask: AskSecret) -> KeyProtection:
         """Create a new key file from the recovery key. This is needed if the keyring, the
-        passphrase or the key file is lost, or on a second machine that shares the memories. If the
-        home of the second machine is still plain, it is also encrypted with the key.
+        passphrase or the key file is lost, and on a second machine that shares the memories. If the
+        second machine's home is still plain, it is encrypted with the key, too.
 
         Returns:
             What protects the new key file.
 
         Raises:
-            SettingsError: the home is not encrypted.
+            SettingsError: the home is plain, and its memories are not stored outside it.
             StoreError: the key belongs to other data, or recovery failed. Nothing was changed.
         """
         home = self._home

@@ -19,8 +19,8 @@ SEALED_HEADER = b"assistant sealed"
 BUSY_S = 2.0
 """Seconds to wait for another process that is writing."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
-"""Keeps temporary data in RAM. Otherwise SQLite would write rows that it sorts to unencrypted files
-in /var/tmp."""
+"""Keeps temporary data in RAM. Otherwise, SQLite would sort rows in unencrypted files in
+/var/tmp."""
 
 
 def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:

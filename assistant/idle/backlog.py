@@ -1,4 +1,5 @@
-"""Selects the next batch of idle work, and records the outcome of each batch."""
+"""Selects the next batch of idle work, and records the outcome of each batch. A batch consists of
+subjects, e.g. ids of exchanges (see `Job.missing`)."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -57,8 +58,8 @@ class Backlog:
         self._clock = clock
         self._begun = False
         self._in_order = True
-        """Whether the queue certainly marks no batch as running. If False, the next `release`
-        requeues the batch."""
+        """Whether it is certain that the queue marks no batch as running. If False, the next
+        `release` requeues the batch."""
         self._made = False
         """Whether a batch was completed since all kinds were last asked for missing subjects."""
         self._complete: set[str] = set()

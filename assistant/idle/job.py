@@ -31,7 +31,7 @@ class Job(Protocol):
     @property
     def recurs(self) -> bool:
         """Whether other work keeps creating new subjects. If so, `missing` is called before each
-        batch and must return at once."""
+        batch and must return immediately."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Job(Protocol):
         """Return the first subjects that lack output of this job, in the order in which to process
         them.
 
-        Subjects are ids of exchanges or conversations, without user text. The method has no side
+        Subjects are e.g. ids of exchanges, and contain no user text. The method has no side
         effects. It must be quick, because it is called whenever the queue is nearly empty. Thanks
         to this method, no work is lost if the queue is lost.
 

@@ -217,8 +217,8 @@ class Scheduler:
     # -- one batch ------------------------------------------------------------------------------
 
     def _stop(self) -> None:
-        """Cancel the running batch at once. Further calls do nothing, so as not to interrupt its
-        cleanup."""
+        """Cancel the running batch immediately. Further calls do nothing, so as not to interrupt
+        its cleanup."""
         if self._task is not None and self._stopped is None:
             self._stopped = self._quiet.clock()
             self._stop_requested.set()
@@ -250,7 +250,7 @@ class Scheduler:
                 self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # If nobody requested a stop, the job awaited something cancelled, and so has failed.
+        # If nobody requested a stop, something that the job awaited was cancelled: it has failed.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
@@ -350,7 +350,7 @@ class Scheduler:
         return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
-        """Report that the store of the jobs of `kind` works again, or the queue if `kind` is
+        """Report that a store works again: that of the jobs of `kind`, or the queue if `kind` is
         None."""
         self._queue_backoff_s, self._queue_retry_at = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:

@@ -7,7 +7,7 @@ connection is a loopback port, with a secret in a file that only its owner can r
 
 The file `door/address` in the home contains the address, and the identity of the folder `door`. So
 if the home is copied while an assistant runs, the address in the copy is recognised as invalid. A
-socket's path is limited to about 100 bytes. If the home's path is longer, the socket is put in a
+socket's path is limited to about 100 bytes. If the home's path is too long, the socket is put in a
 temporary folder of its own.
 """
 

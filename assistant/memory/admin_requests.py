@@ -7,7 +7,7 @@ are handled in `forget_requests`.
     with "kind", "since", "before", "state" → filters; times as ISO 8601
     with "light": true                      → only the columns of a list, with shortened texts
     with "around": "1f0c…"                  → the page that contains this memory
-    with "ids": true                        → "ids" of all matches at once
+    with "ids": true                        → one row with the "ids" of all matches
 {"act": "grep", "text": "Max"}              → like "list", for memories containing the text
 {"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched" row;
                                               takes "limit", "light" and the filters

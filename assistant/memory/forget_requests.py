@@ -2,14 +2,14 @@
 
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
-    with "ask": true         → if the user must confirm first, the same as "preview", with "confirm"
-                               true in the "preview" row; otherwise the request is carried out
+    with "ask": true         → carried out, unless the user must confirm first: then the same as
+                               "preview", and "confirm" is true in the "preview" row
     with "preview": true     → "going", "exchange" and "changing" rows, newest first and at most
                                "limit" of each, then a "preview" row; nothing is changed
-    with "now": true         → everything is deleted at once; a "forgotten" row with the receipt
+    with "now": true         → everything is deleted immediately; a "forgotten" row with the receipt
     otherwise                → everything is hidden but can be brought back; a "forgetting" row
-    with "seen": "1f0c…"     → "seen" of an earlier preview: the request is refused if the selection
-                               has changed since that preview
+    with "seen": "1f0c…"     → refused if the selection has changed since the preview that returned
+                               this "seen"
 {"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest deletion is undone
 {"act": "pending"}              → "pending" rows, oldest first, then a "pendings" row
 """

@@ -43,7 +43,7 @@ class IndexSync:
 
     Args:
         tell: receives events. Any thread may call it.
-        try_later: schedules another `read` after a number of seconds.
+        try_later: schedules another `read` after the given number of seconds.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class IndexSync:
             vectors = (name,) if name in table.encoders() else ()
             index.load(table.scan(self._user_id, vectors=vectors), name if vectors else None)
             marks = table.forgotten.of(self._user_id)
-            if marks.unfinished:  # another machine is removing these, or failed to
+            if marks.unfinished:  # another machine has not finished removing these
                 index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
                 index.purge()
 
@@ -226,7 +226,7 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), AT_ONCE):  # in small batches, as forgetting waits for each
+        for at in range(0, len(missing), AT_ONCE):  # small batches: forgetting waits for each
             self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 

@@ -69,8 +69,8 @@ def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
 
 
 def answer_row(found: Explanation, **more: Any) -> Row:
-    """Return an answer that was explained as a row, without what was recalled for it.
-    `from_model` says whether the answer came from the model alone.
+    """Return an explained answer as a row, without what was recalled for it. `from_model` says
+    whether the answer came from the model alone.
     """
     from_model = not found.sources and not found.fixed
     of_it = {"from_model": from_model, "fixed": found.fixed}

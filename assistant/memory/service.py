@@ -175,7 +175,8 @@ class MemoryService:
         whose grace period is over.
 
         Raises:
-            AssistantError: see `admin_requests.handle_request`; at once or while iterating.
+            AssistantError: see `admin_requests.handle_request`; raised by this call or while
+                iterating.
         """
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():

@@ -108,8 +108,8 @@ class TurnRecall:
         self._reranking.close()
 
     def ahead(self, words: str) -> None:
-        """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
-        once."""
+        """Prepare a recall for `words`, the beginning of what the user is saying. Returns
+        immediately."""
         self._memory.asking.ahead(words)
 
     async def recall(

@@ -113,7 +113,7 @@ class UserMemory:
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
         """Read the memories from the table, and add the exchanges that only the transcript has.
-        Until then, recall finds nothing, and neither does it without the encoder.
+        Recall finds nothing until then, nor if the encoder can't be loaded.
 
         Errors are reported, not raised. If the store can't be read, new memories stay in RAM until
         it can. `first` is called with the table before anything is read; it may raise StoreError.
@@ -137,7 +137,7 @@ class UserMemory:
         Args:
             exclude: ids of exchanges that are already in the prompt.
             earlier: the previous exchanges, newest last, to which the question may refer.
-            draft: whether the user is still speaking. Late results then count nowhere.
+            draft: whether the user is still speaking. If so, late results are not counted.
         """
         index = self._index_sync.index
         if index is None:

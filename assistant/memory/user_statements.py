@@ -143,8 +143,8 @@ class UserStatements:
         return may_be_value(old, words, self._lexicon)
 
     def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
-        """Return a correction with a text that a model wrote, marked as uncertain. Return None
-        unless the text consists of the old text with the new value in it (see `is_made_of`)."""
+        """Return an uncertain correction with a text that a model wrote. Return None unless the
+        text consists of the old text with the new value in it (see `is_made_of`)."""
         if not is_made_of(text, old[0].text, words):
             return None
         made = Corrected(as_sentence(text), certain=False)
@@ -178,9 +178,9 @@ class UserStatements:
     # -- undoing --------------------------------------------------------------------------------
 
     async def take_back(self, stored: StoredStatement) -> bool:
-        """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
-        as soon as nobody speaks; the other memories are restored. If any of the stored memories has
-        been forgotten in the meantime, return False and change nothing.
+        """Undo what `remember`, `keep` or `correct` did. New memories are hidden immediately and
+        purged as soon as nobody speaks; the other memories are restored. If any of the stored
+        memories has been forgotten in the meantime, return False and change nothing.
 
         Raises:
             StoreError: undoing is incomplete. The new memories may be hidden in this session only,

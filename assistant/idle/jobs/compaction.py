@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from assistant.memory import UserMemory
 
 FOLDED = 250
-"""Number of new memories above which they are merged into the index. Until then, each recall scans
-them one by one. Merging takes 0.1 s for 100,000 memories. During a conversation, memories are
-merged only above a thousand."""
+"""If there are more new memories than this, they are merged into the index. Until then, each recall
+scans them one by one. Merging takes 0.1 s for 100,000 memories. During a conversation, they are
+merged only if there are more than a thousand."""
 IN_VAIN_S = 300.0
 """Seconds between a maintenance run without effect and the next attempt."""
 ALL = "all"

@@ -77,7 +77,7 @@ def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | No
 
 
 def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
-    """Return the verdict of the rules for duplicates, applied to less similar memories too."""
+    """Return the verdict of the rules for duplicates. Less similar memories are compared too."""
     if not comparable(older, newer):
         return "both"
     decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
@@ -121,8 +121,8 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     schema = SCHEMA
     max_tokens = TOKENS
     rules = 0
-    """Version of the rules. It can start at 0, because this job always has a model, so that
-    `version` is at least 1."""
+    """Version of the rules. It may be 0, because `version` adds 1 for the model that this job
+    always has."""
     asked = 0
     """Number of pairs that the model was asked about in this process."""
 

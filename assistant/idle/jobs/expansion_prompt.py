@@ -1,8 +1,8 @@
 """Builds the prompt for describing a line of a conversation and for writing questions that the line
 answers. Also parses the model's answer. All functions are pure.
 
-One call of the model returns the description, the questions or both, because reading the lines
-costs as much time as writing the answer.
+One call of the model returns everything that is wanted, because reading the lines takes as long as
+writing the answer.
 """
 
 import json

@@ -220,7 +220,7 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
         return composed(every, await self.ask(question(shown)), self._lexicon)
 
     def _before(self, span: Span) -> list[Memory]:
-        """Return the stored summaries of the same words: an earlier one, and those of overlapping
-        spans with other lengths. The outputs of these other spans are deleted."""
+        """Return the stored summaries of the same words: the span's earlier one, and those of
+        overlapping spans of other lengths, whose outputs are deleted."""
         others = self._spans.drop_overlapping(span)
         return self._memory.table.get(self._user, [span.subject, *others])

@@ -263,7 +263,7 @@ def _in_claim(claim: Claim, span: tuple[int, int], old: str, new: str, words: st
 
 def _name_fits(new: str, words: str) -> bool | None:
     """Whether a new value is certainly a name; None if it can't be a name. A single word in lower
-    case may be a name, because not everybody types capital letters, but not after "she's"."""
+    case may be a name, except after "she's", because not everybody types capital letters."""
     called = _CALLED.search(words) is not None
     if is_name(new):
         return called or _is_inside(new, words)

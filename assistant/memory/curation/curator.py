@@ -38,8 +38,8 @@ LOOKED_AT_AGAIN = 32
 killed before it had compared them.
 """
 MOST_COMPARED = 20_000
-"""Maximum number of new memories that are compared at once; the newest are chosen. Comparing this
-many, e.g. after a lost table was rebuilt, takes a minute.
+"""Maximum number of new memories that are compared in one run; the newest are chosen. Comparing
+this many, e.g. after a lost table was rebuilt, takes a minute.
 """
 EXPIRED_AT_ONCE = 500
 """Maximum number of expired memories deleted per write."""

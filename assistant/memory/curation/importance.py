@@ -5,8 +5,8 @@ The importance of a memory depends only on its history and on the time, not on i
     base      the value it got when it was created, or the value that was set by hand
     + 0.15    for use: a third of this for 1 use, two thirds for 3 uses, all of it for 7 or more.
               The bonus halves every 180 days after the last use.
-    + 0.10    for each time it was rated as rightly recalled, and - 0.10 for each time as wrongly
-              recalled; the sum stays within ± 0.20
+    ± 0.10    for each time it was rated as rightly recalled (+) or wrongly recalled (-); the sum
+              stays within ± 0.20
     + 0.10    for each doubling of how often it was said; at most two doublings count
     + 0.20    if it is pinned
     - 0.15    if it was never used, rated, pinned or repeated. The loss grows with age, to half of

@@ -32,12 +32,12 @@ def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) ->
 def without_tellings(
     memory: Memory, exchanges: Collection[str], by_id: ExchangesById, derived: Derived
 ) -> Memory | None:
-    """Remove some of the exchanges from a memory that was said in several of them.
+    """Remove some of the exchanges in which a memory was said.
 
-    If the memory's text came from a removed exchange, it gets the text of the oldest remaining one.
-    Returns None if the transcript has none of the remaining exchanges. Also returns None for a
-    derived fact that the remaining exchanges phrase differently, because the fact will be derived
-    from them again.
+    If the memory's text came from a removed exchange, the memory gets the text of the oldest
+    remaining exchange. Returns None if the transcript has none of the remaining exchanges. Also
+    returns None for a derived fact that the remaining exchanges phrase differently, because the
+    fact will be derived from them again.
 
     Args:
         exchanges: the exchanges to remove.

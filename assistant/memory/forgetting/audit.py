@@ -69,7 +69,9 @@ class AuditReport:
 
     def _found(self) -> Iterator[str]:
         if self.removed:
-            what = "1 memory that was" if self.removed == 1 else f"{self.removed:,} that were"
+            what = (
+                "1 memory that was" if self.removed == 1 else f"{self.removed:,} memories that were"
+            )
             yield f"An older version of the memories still contains {what} removed or changed."
         for name in self.unknown:
             yield f"The file {name} does not belong to this program, so its contents are unknown."

@@ -11,7 +11,8 @@ from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 
 QUOTED = 8
-"""Deleted texts with fewer characters are not searched for inside other memories' contexts."""
+"""Deleted texts with fewer characters than this are not searched for in other memories'
+contexts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Carries out requests to forget, for all callers.
 
-    hide      hides items at once from recall, the context window, its summary and the prompt.
+    hide      hides items immediately from recall, the context window, its summary and the prompt.
               Only their ids are recorded on disk.
     undo      within the grace period, brings all items of a request back, even after a restart
-    purge     deletes the items after the grace period, while nobody speaks; or at once if a caller
-              waits for it
+    purge     deletes the items after the grace period, while nobody speaks; or immediately if a
+              caller waits for it
 
 At the next start, recorded items are hidden again before anything is recalled. An interrupted purge
 starts again from the beginning.
@@ -191,8 +191,8 @@ class ForgettingExecutor:
     async def hide(
         self, exchanges: Collection[str], memories: Collection[str], *, for_good: bool = False
     ) -> HiddenItems:
-        """Hide items at once. They are purged after the grace period or, with `for_good`, as soon
-        as nobody speaks.
+        """Hide items immediately. They are purged after the grace period or, with `for_good`, as
+        soon as nobody speaks.
 
         Raises:
             StoreError: the items could not be recorded on disk. They are hidden in this session
@@ -204,7 +204,7 @@ class ForgettingExecutor:
         return items
 
     async def purge_now(self, exchanges: Collection[str], memories: Collection[str]) -> PurgeResult:
-        """Hide items at once and delete them for good, even while somebody speaks.
+        """Immediately hide items and delete them for good, even while somebody speaks.
 
         Raises:
             StoreError: the items are only hidden. The next start or command tries again.

@@ -96,8 +96,8 @@ class AnswerExplainer:
         """Explain the last answer of the running conversation; None if there is none.
 
         Args:
-            turns: all turns of the running conversation. The memories recalled for stored turns,
-                even before a restart, are read from the log.
+            turns: all turns of the running conversation. The memories recalled for stored turns are
+                read from the log, so that a restart loses none.
         """
         place = _last_answer([turn.exchange for turn in turns])
         return self._explained(turns, place, self._recalls(turns)) if place is not None else None
@@ -199,7 +199,7 @@ class AnswerExplainer:
 
     def _each_explained(self, answers: Mapping[str, str]) -> Iterator[Explanation]:
         """Explain the answers of these exchanges, which are given with the ids of their
-        conversations. Those that are not in the transcript any more are left out."""
+        conversations. Exchanges that are not in the transcript any more are left out."""
         talks: dict[str, list[AnsweredTurn]] = {}
         for talk in set(answers.values()):
             with self._transcript.reading() as db:
@@ -264,9 +264,9 @@ class AnswerExplainer:
         return Explanation(exchange, tuple(sources), tuple(recalled), told, fixed)
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
-        """Return `thing`; for a derived memory, with the text and time of the user's words from
-        which it was derived, if those are known. If it was derived from several utterances, the one
-        most similar to the answer is used."""
+        """Return `thing`. If it is a derived memory, give it the text and time of the user's words
+        from which it was derived, if those are known. If it was derived from several utterances,
+        the one most similar to the answer is used."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
             return thing

@@ -37,7 +37,7 @@ class Lifetimes:
     def end(self, memory: Memory) -> datetime | None:
         """Return the time at which a memory expires; None if it doesn't expire.
 
-        Pinned memories never expire. Memories that the user wrote or rated as rightly recalled
+        Pinned memories never expire. Memories that the user wrote, or rated as rightly recalled,
         expire only if they have an expiry date of their own.
         """
         if memory.pinned:

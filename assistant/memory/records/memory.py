@@ -13,7 +13,7 @@ MARKS = (
 )
 """Names of fields that can't be derived from the transcript."""
 LONGEST_READ = 2_000
-"""Maximum number of characters of a text that rules examine. Nobody says more at once, and long
+"""Maximum number of characters of a text that rules examine. Nobody says more in one turn, and long
 pasted texts say nothing about the user.
 """
 DERIVED_CONFIDENCE = 0.8
@@ -66,7 +66,7 @@ class Memory:
     last_used: datetime | None = None
     uses: int = 0
     feedback: int = 0
-    """How often the memory was rated as rightly recalled, minus how often as wrongly recalled."""
+    """Number of ratings as rightly recalled, minus the number of ratings as wrongly recalled."""
     expires: datetime | None = None
     sources: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ ASSISTANT_DID = re.compile(
     r"joke|poem|list)s?\b",
     re.IGNORECASE,
 )
-"""Matches what asks for something that the assistant said: "What did you suggest?"."""
+"""Matches words that ask for something that the assistant said: "What did you suggest?"."""
 BARE = 1
 """Maximum number of content words of a question that means nothing by itself, e.g. "how many?" or
 "what was the trick?"."""
@@ -154,9 +154,9 @@ def follows_up(text: str, content: Collection[str]) -> bool:
     """Return whether a question can only be understood together with the previous exchange, e.g.
     "and when is it?".
 
-    A question with at most `BARE` content words is a follow-up. With up to `MOST_OF_ITS_OWN`, an
-    English question is one if it begins with "and" or the like, or if it contains a pronoun or the
-    like and no name.
+    A question with at most `BARE` content words is a follow-up. So is an English question with at
+    most `MOST_OF_ITS_OWN` of them, if it begins with a word like "and", or contains a word like
+    "it" and no name.
 
     Args:
         content: the stems of `text` without stop words.

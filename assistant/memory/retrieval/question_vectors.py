@@ -94,7 +94,7 @@ class QuestionEncoder:
         self._later: str | None = None
 
     def ahead(self, text: str) -> None:
-        """Encode the words heard so far while the user is still speaking. Returns at once."""
+        """Encode the words heard so far while the user is still speaking. Returns immediately."""
         speakers = self._speakers()
         if speakers:
             self._encoder.ahead(read_question(text[-LONGEST_QUERY:], speakers).meaning)

@@ -67,9 +67,9 @@ class Ranking:
     """Penalty for a turn in which the user only asked a question. Such a turn contains no
     information, but resembles other questions most."""
     answered: float = 0.4
-    """Penalty for what the assistant said, unless the question asks for that. Answers repeat the
-    words of the question, whether or not they contain anything else, and so resemble it more than
-    what the user told."""
+    """Penalty for what the assistant said, unless the question asks for that. Even answers that say
+    nothing else repeat the words of the question, and so resemble it more than the user's
+    statements do."""
     statement_words: float = 5.0
     """Number of words outside of questions at which a turn gets half of the `statement` bonus."""
     importance: float = 0.1
@@ -233,9 +233,9 @@ def _around(
 
     An adjacent turn by the same speaker doesn't count, as it may be about anything. Only the part
     of a cosine that exceeds the average counts: lower cosines say nothing, and a memory without
-    neighbours must not rank lower for that reason. What the assistant says counts for the user's
-    turns only if it asks something; otherwise it repeats what was asked of it. For the same reason,
-    the user's turns count for it only if the question asks what it said.
+    neighbours must not rank lower for that reason. The assistant's turns count for the user's turns
+    only if they ask something; otherwise, they repeat what the user asked. For the same reason, the
+    user's turns count for the assistant's only if the question asks what the assistant said.
     """
     said = np.asarray(features.speakers, np.object_)
     own = said == ASSISTANT
@@ -327,7 +327,7 @@ class Ranked:
 
 
 def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
-    """Return the k best candidates, best first; of equal candidates, the first."""
+    """Return the k best candidates, best first. Equal candidates stay in order."""
     features, rows = candidates.features, candidates.rows
     neighbours = Neighbours(*places(rows, np.stack([candidates.before, candidates.after])))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
@@ -345,8 +345,9 @@ def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ra
 def rank_in_brief(
     rows: Places, evidence: Evidence, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
-    """Return the k best candidates, best first; of equal candidates, the newer first. The scores
-    have fewer parts than those of `rank`: mainly words and meaning. Takes a third of the time."""
+    """Return the k best candidates, best first. Of equal candidates, the newer one comes first. The
+    scores have fewer parts than those of `rank`: mainly words and meaning. Takes a third of the
+    time."""
     parts = {
         "meaning": _filled(evidence.cosine),
         "words": _by_words(evidence.own, weights),

@@ -47,7 +47,7 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class Role(NamedTuple):
-    """A person's relation to the speaker and their name, each one word in lower case."""
+    """A person's relation to the speaker, and the person's name; each is one word in lower case."""
 
     role: str
     name: str

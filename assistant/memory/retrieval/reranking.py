@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 MOST = 12
 """Maximum number of memories that are judged in a turn."""
 TIMEOUT_S = 0.15
-"""Judging takes 20 to 60 ms, and longer on a busy machine."""
+"""Seconds after which a turn goes on with unjudged memories. Judging takes 20 to 60 ms, and longer
+on a busy machine."""
 ANSWERS = 0.1
 """Minimum probability of the likeliest memory. If it is less, nothing seems to answer the question,
 and no memory is worth its tokens. With this threshold, no memory was used for 2 of the 160

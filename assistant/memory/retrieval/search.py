@@ -133,9 +133,9 @@ class _Search:
         return when
 
     def _naming(self) -> Values | None:
-        """Return one value per row: 1 / n if it names a person whom the question mentions by
-        relation ("my sister"), else 0; n is the number of people who may be meant. Return None if
-        there are none, or if such links have no weight."""
+        """Return one value per row: 1 / n for a row that names a person whom the question mentions
+        by relation ("my sister"), else 0; n is the number of people who may be meant. Return None
+        if nobody is meant, or if such links have no weight."""
         columns, lexical = self.parts.columns, self.parts.lexical
         if not self.parts.ranking.linked:
             return None

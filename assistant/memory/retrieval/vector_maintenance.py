@@ -60,7 +60,7 @@ class QuickVectors:
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
         """Encode memories; return False if there may be more to encode now. Doesn't raise. If the
         encoder fails, return True: the rest waits for the next call, e.g. after the next exchange,
-        as trying again at once would fail again and again.
+        because an immediate retry would fail, too.
 
         Args:
             at_once: number of memories per write.
@@ -197,7 +197,7 @@ class StrongVectors:
 
     async def some(self, most: int) -> int:
         """Encode up to `most` memories that lack a vector; return how many were encoded. If
-        cancelled, stops at once.
+        cancelled, stops immediately.
 
         Raises:
             ModelError: the memories can't be encoded.

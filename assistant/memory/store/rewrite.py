@@ -120,7 +120,7 @@ def drop_old(table: Table, uri: str) -> None:
             path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
-        # If a clock was set back, LanceDB takes old versions for new. Delete their manifests.
+        # If a clock was set back, LanceDB mistakes old versions for new. Delete their manifests.
         newest = folder / "_versions" / f"{2**64 - 1 - int(table.version):020}.manifest"
         for path in newest.parent.glob("*.manifest") if newest.exists() else ():
             if path != newest:

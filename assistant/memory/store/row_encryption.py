@@ -161,8 +161,9 @@ class EncryptedRows(PlainRows):
         return turned
 
     def check(self, encoder: str, dimensions: int) -> str:
-        """Return a check value of the rotation as text, equal for equal rotations. It reveals
-        nothing about the rotation, because it is part of a secret vector after rotation."""
+        """Return a check value of the rotation as text, equal for equal rotations. It is the
+        beginning of a rotated vector, and reveals nothing about the rotation, because the original
+        vector is secret."""
         return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
 
     def agrees(self, field: "pa.Field", check: str) -> bool:

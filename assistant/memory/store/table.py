@@ -74,7 +74,7 @@ class MemoryTable:
         on_begun: Callable[[], None] = lambda: None,
         on_proved: Callable[[], None] = lambda: None,
     ) -> "MemoryTable":
-        """Open or create the table and become its only writer. Imports LanceDB, in half a second.
+        """Open or create the table as its only writer. Importing LanceDB takes half a second.
 
         Args:
             uri: a folder, which is made readable by its owner only, or a URI for LanceDB: s3://…
@@ -238,9 +238,9 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """Yield all current rows of a user in the order in which they were said. If rows have equal
-        times, the user's come first. If you stop early, close the iterator: it keeps old versions
-        alive.
+        """Yield all current rows of a user in the order in which they were said. Of rows with equal
+        times, those spoken by the user come first. If you stop early, close the iterator: it keeps
+        old versions alive.
 
         Args:
             columns: the fields to read.
@@ -393,8 +393,8 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """Allow one change at a time. If there were two at once, LanceDB would have to repeat
-        one."""
+        """Allow one change at a time. LanceDB would have to repeat one of two simultaneous
+        changes."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table

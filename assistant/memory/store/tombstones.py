@@ -50,8 +50,8 @@ class Tombstones:
     def kept(self, memory: Memory) -> Memory | None:
         """Return the memory without its forgotten sources; None if the memory counts as forgotten.
 
-        If the same words were also said in another exchange, the purge has created a memory of that
-        exchange.
+        Words that were also said in another exchange are not lost: the purge has created a memory
+        of that exchange.
         """
         if self.covers(memory):
             return None

@@ -39,7 +39,7 @@ def low_priority() -> Iterator[None]:
 
 def yield_to_speech() -> None:
     """Pause low-priority work while someone is speaking. Call this between two operations of such
-    work. Otherwise, this returns at once."""
+    work. In other work, this returns immediately."""
     writing: WriterThread | None = getattr(_running, "writing", None)
     if writing is not None:
         writing.wait()

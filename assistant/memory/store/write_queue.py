@@ -29,7 +29,7 @@ class WriteQueue:
         open_table: opens the table; blocking, and may raise StoreError.
         close_table: releases the table, and closes it unless others use it too.
         tell: receives a notice when storing begins to fail, and when it works again.
-        try_later: schedules another attempt to open the store after a number of seconds.
+        try_later: schedules another attempt to open the store after the given number of seconds.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ A folder is protected by a file lock, which the operating system releases even i
 crashes. An object store has no locks. There, the writer takes a lease: a row with its name and an
 expiry time. It renews the lease while it runs, and gives it back at the end. To take the lease, a
 writer updates the row on the condition that its contents are unchanged. If two writers try this at
-once, the store's conditional put accepts only one of the updates.
+the same time, the store's conditional put accepts only one of the updates.
 
 A lease has these limits. A killed writer keeps others out until its lease expires. A writer that is
 suspended during a write, for longer than the lease, may finish that write after another writer has

@@ -76,15 +76,15 @@ class Recordings:
         self.folder = folder
         self._key = key
         self._lock = threading.Lock()
-        """Guards what follows. Never held while a file is used, so that nobody waits for the
-        disk."""
+        """Guards the attributes below. Never held while a file is used, so that nobody waits for
+        the disk."""
         self._writing: dict[Path, Callable[[], None]] = {}
         """The recordings that have not ended, each with a function that waits for its events."""
         self._elsewhere: set[Path] = set()
         """Files outside the home that a purge rewrites."""
         self._owed: dict[Hashable, RemovesWords] = {}
-        """What the purges that have not succeeded remove. Before they are repeated, recordings may
-        end, and the words may be deleted from the transcript."""
+        """What unsuccessful purges still have to remove. It is stored, because before they are
+        repeated, recordings may end, and the words may be deleted from the transcript."""
 
     # -- writing --------------------------------------------------------------------------------
 

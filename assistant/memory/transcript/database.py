@@ -1,4 +1,4 @@
-"""The transcript, in SQLite: what the user said, and which parts of the answers they heard.
+"""The transcript, in SQLite: what the user said, and which parts of the answers the user heard.
 
 An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
 has the data by that time, so killing the process loses nothing. A power cut may lose the last

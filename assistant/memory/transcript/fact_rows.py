@@ -149,8 +149,8 @@ def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """Return the ids of the other exchanges in which the user stated the facts that are deleted
-    together with `exchanges`.
+    """Return the ids of the remaining exchanges in which the user also stated facts that are
+    deleted.
 
     Args:
         gone: all memories that are deleted.

@@ -1,8 +1,8 @@
 """The durable queue of idle work: jobs that are waiting, are running, or have failed for good.
 
 The queue is a table in the transcript's file. It contains ids, times and names of errors, but no
-user text. If a job's subject is an exchange, or a span of turns of its conversation, the job is
-deleted in the same transaction as the exchange. Losing the queue does no harm: each kind of work
+user text. Deleting an exchange deletes, in the same transaction, the jobs whose subject is this
+exchange or a span of turns of its conversation. Losing the queue does no harm: each kind of work
 finds the subjects that lack its output, and queues them again.
 """
 
@@ -32,7 +32,8 @@ _SHOWN = (
     f"subject NOT IN ({_HIDDEN}) AND substr(subject, 1, instr(subject, '-{SUMMARY}') - 1)"
     f" NOT IN (SELECT conversation FROM exchange WHERE id IN ({_HIDDEN}))"
 )
-"""Whether a job's subject is neither a hidden exchange nor a span of the conversation of one."""
+"""Whether a job's subject is neither a hidden exchange nor a span of a conversation with a hidden
+exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +278,7 @@ def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetim
     If there are none, return the failed subject whose retry time passed first.
 
     A retry time further ahead than the longest pause means that the clock has been set back. A
-    subject with such a time is retried at once.
+    subject with such a time is retried immediately.
     """
     waiting = (
         f"SELECT subject FROM job WHERE user = ?1 AND kind = ?2 AND state = 'waiting' AND {_SHOWN}"

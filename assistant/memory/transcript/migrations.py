@@ -146,8 +146,8 @@ SPAN_JOBS = (
     " AND subject BETWEEN OLD.conversation || '-summary' AND OLD.conversation || '-summary:'; END",
     "DELETE FROM job WHERE kind = 'summarise'",
 )
-"""Deletes the jobs that summarise spans of a conversation with any of its exchanges. So far, these
-jobs outlived the exchanges. Jobs that are still needed are queued again."""
+"""When an exchange is deleted, also deletes the jobs that summarise spans of its conversation. So
+far, these jobs outlived the exchange. Jobs that are still needed are queued again."""
 
 MIGRATIONS: Sequence[Sequence[str]] = (
     FIRST,

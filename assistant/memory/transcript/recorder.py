@@ -246,7 +246,7 @@ class RecordingWriter:
         self._thread.start()
 
     def put(self, job: RecordedEvent | Job) -> None:
-        """Have a job done after all others. Call this only on the event loop."""
+        """Queue a job after all others. Call this only on the event loop."""
         self._put += 1  # first, so that `settle` never misses a job
         self._jobs.put(job)
 

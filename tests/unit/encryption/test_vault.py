@@ -257,8 +257,8 @@ def test_stores_that_were_set_aside_are_named_and_left_unencrypted(plain: Home) 
 
     told = enable(plain)
 
-    assert told[-1].startswith("Files set aside as damaged were not encrypted")
-    assert told[-1].endswith(": memories.damaged-20260101-000000, transcript.sqlite3.damaged")
+    assert told[-1].startswith("Damaged files set aside were not encrypted")
+    assert ": memories.damaged-20260101-000000, transcript.sqlite3.damaged. " in told[-1]
     assert "transcript.sqlite3.damaged" in holds(plain.root, SAID)
     with closing(open_vault(plain, settings(), knowing(passphrase=PASSPHRASE))) as vault:
         assert whole(plain, vault)

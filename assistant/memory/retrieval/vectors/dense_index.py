@@ -161,8 +161,8 @@ class DenseIndex:
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:
-    """Combine the cosines from the two encoders. Where the stronger encoder's is NaN, the fast
-    encoder's replaces it, rescaled by comparing the rows that have both."""
+    """Combine the cosines from the two encoders. Where the stronger encoder's cosine is NaN, the
+    fast encoder's cosine replaces it, rescaled by comparing the rows that have both."""
     lacking = np.isnan(stronger)
     scaled = np.where(lacking, _on_scale(quick, stronger), stronger)
     own = np.where(np.isnan(quick), scaled, quick)

@@ -4,8 +4,8 @@ A vector is stored in up to three forms. The signs of up to 384 dimensions selec
 thousand rows by counting differing bits. Then 8-bit integers with one scale per vector score these
 rows, within about 0.002 of the exact cosine. Rows of the hot tier also have exact values, and every
 search scores them exactly. Rows of the warm tier are scored in every search too, by their 8-bit
-integers. There are neither graphs nor clusters, so an added row is found at once, and a
-removed one leaves nothing behind.
+integers. There are neither graphs nor clusters, so an added row is found immediately, and a removed
+one leaves nothing behind.
 """
 
 import threading
