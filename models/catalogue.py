@@ -66,8 +66,8 @@ class Hub(_Entry):
 
 
 class WheelPart(_Entry):
-    """A file in a wheel (`NAME==VERSION`). Its content is one of the model's files, or its archive,
-    or part of one of these."""
+    """A file in a wheel (`NAME==VERSION`). Its content is one of the model's files, or the model's
+    archive, or part of either."""
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     member: str

@@ -338,7 +338,7 @@ class SlotReader(Protocol):
 
 
 class TurnJudge(Protocol):
-    """Judges what a speaker's words mean for whose turn it is.
+    """Judges whether a speaker's words are complete, and whether they interrupt the assistant.
 
     It was trained as if both answers were equally likely. A judgement takes about two milliseconds.
     """
@@ -351,8 +351,8 @@ class TurnJudge(Protocol):
         """
 
     def complete(self, words: str, question: str = "") -> float:
-        """Return the log-odds that nothing more follows, given the words so far, and the
-        assistant's question that they may answer. 0 if there are no words.
+        """Return the log-odds that nothing more follows, given the words so far and the assistant's
+        question that they may answer. 0 if there are no words.
 
         Raises:
             ModelFailed: the model is not loaded, or failed.

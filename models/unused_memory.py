@@ -15,9 +15,9 @@ this, and a thread's stack is smaller."""
 def release_freed() -> None:
     """Make the allocator return freed memory to the system. Works with glibc only.
 
-    This takes about 10 ms. While a model is being loaded, it takes two or three times the memory
-    that it needs afterwards. The allocator keeps the freed memory that lies between used blocks:
-    150 MB once all models are loaded.
+    This takes about 10 ms. Loading a model takes two or three times the memory that it needs
+    afterwards. The allocator keeps the freed memory that lies between used blocks: 150 MB once all
+    models are loaded.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

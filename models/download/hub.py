@@ -23,8 +23,8 @@ ATTEMPTS = 3
 """Number of consecutive requests without any data after which the hub counts as lost."""
 
 REST_S = 60.0
-"""Seconds for which a hub that can't be reached isn't tried again. So a download of several models
-waits for the connection only once."""
+"""Seconds before a hub that can't be reached is tried again. So a download of several models waits
+for the connection only once."""
 
 NO_CONNECTION = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 UNREACHABLE = "it can't be reached"

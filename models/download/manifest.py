@@ -27,8 +27,8 @@ ADAPTED = {
 
 
 class Manifest(BaseModel):
-    """The manifest of one model. `source` tells the user where the model was downloaded from. What
-    only another version of this program writes is ignored."""
+    """The manifest of one model. `source` tells the user where the model was downloaded from.
+    Fields that only other versions of this program write are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

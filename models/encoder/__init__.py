@@ -1,5 +1,5 @@
-"""Sentence encoders, and models based on one that recognise intents, fill in forms, judge memories
-and judge whether a speaker's words are complete."""
+"""Sentence encoders. Models built on them recognise intents, fill in forms, judge memories, and
+judge whether a speaker's words are complete or interrupt the assistant."""
 
 from typing import TYPE_CHECKING
 

@@ -4,9 +4,9 @@ The model must have been prepared by `models.encoder.preparation`. It is the pub
 an adapter and four linear layers. The first gives the probability of each kind of command. The
 second marks the words that are the command's arguments; it was trained only on commands that may
 have arguments, so its output means nothing for other commands. The third judges whether the
-assistant can know what an utterance asks for. The fourth judges whether only the user can have told
-the assistant that. `scripts/train_intents.py` trains the adapter and the first two layers,
-`scripts/train_knowable.py` the others.
+assistant can know what an utterance asks for, and the fourth whether that is something that only
+the user can have told. `scripts/train_intents.py` trains the adapter and the first two layers, and
+`scripts/train_knowable.py` trains the other two.
 """
 
 from collections.abc import Sequence
@@ -49,8 +49,8 @@ class IntentKinds(BaseModel):
 
     Attributes:
         kinds: the kind of command that each output stands for.
-        temperature: divides the outputs before the softmax. This calibrates the probabilities: a
-            share of about p of the answers with probability p is right.
+        temperature: divides the outputs before the softmax. This calibrates the probabilities: of
+            the answers with probability p, a share of about p is right.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

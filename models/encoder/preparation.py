@@ -115,7 +115,7 @@ def prepare(
     published = read_published(folder, adapter)
     asked = distil(published, distilled) if distilled else published
     try:
-        # Adapters that don't fit are refused before the graphs are made, which takes a second each.
+        # Refuse adapters that don't fit before making any graph, since each takes a second.
         heads = read_heads(intents, published.dimensions) if intents else None
         if slots:
             OnnxSlotReader.layers(slots, published.dimensions)

@@ -28,7 +28,7 @@ ACTS = tuple(SlotAct)
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
 """Marks of tokens: outside any value; the first token of a value or of a list item; a further token
-of the same value or item; and the last two for an item that is to be removed from a list."""
+of the same value or item; and the same two for an item to be removed from a list."""
 MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
 """Marks that may only follow certain other marks."""

@@ -1,11 +1,11 @@
-"""Judges what a speaker's words mean for whose turn it is, with an encoder in onnxruntime.
+"""Judges whether a speaker's words are complete or interrupt, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
 an adapter, and two linear layers on top of it. It reads the words so far together with what the
-assistant said. The first layer judges whether the words are complete; the assistant's question is
-read with them, because a short answer is complete. The second layer judges whether words that are
-said while the assistant speaks ask it to stop, or only show that somebody listens or talks to
-somebody else. `scripts/train_turn_judge.py` trains the model.
+assistant said. The first layer judges whether the words are complete, as a short answer to the
+assistant's question may be. The second layer judges whether words that are said while the assistant
+speaks ask it to stop, or only show that somebody listens or talks to somebody else.
+`scripts/train_turn_judge.py` trains the model.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class OnnxTurnJudge(PackingReader):
         return self._log_odds("interrupts", words, spoken)
 
     def _log_odds(self, layer: str, words: str, assistant: str) -> float:
-        """Read the words with those of the assistant, and return what the layer makes of them."""
+        """Read the words with those of the assistant, and return the layer's log-odds."""
         said, other = words.strip(), assistant.strip()
         with self._loaded() as model:
             if not said:

@@ -6,8 +6,9 @@ ship with the project are in `models/adapters`. The README there says which scri
 
 A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
 fraction of the time (`scripts/distil_encoder.py`). With a third adapter, the published model
-recognises intents (`models/encoder/intent_graph.py`). With a fourth, it fills in forms, and with a
-fifth, it judges memories (`models/encoder/packed_graph.py`).
+recognises intents (`models/encoder/intent_graph.py`). With a fourth, it fills in forms; with a
+fifth, it judges memories; and with a sixth, it judges the words of a turn
+(`models/encoder/packed_graph.py`).
 """
 
 import json
@@ -169,7 +170,7 @@ def read_adapter(
                 continue
             up = np.asarray(factors[name.removesuffix(DOWN) + UP], np.float32)
             target = name.removesuffix(DOWN).removeprefix(WRAPPED) + ".weight"
-            # Not `@`, whose last bits depend on the number of threads: this must be reproducible.
+            # Not `@`, for reproducibility: its last bits depend on the number of threads.
             product = np.einsum("or,ri->oi", up, np.asarray(down, np.float32))
             added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:

@@ -326,7 +326,7 @@ a step spin for a fraction of a millisecond, then sleep. By default they keep sp
 busy machine they use up the processor time that the other threads need: the first token took 5.0 s
 on two cores shared with eight other programs. On an idle machine, the smallest model writes 68
 tokens per second by default, 61 with this value, and 18 without any spinning. Next to six other
-programs and with this value, it writes 34, and the first token takes 0.25 s."""
+programs, it writes 34 with this value, and the first token takes 0.25 s."""
 
 
 def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:

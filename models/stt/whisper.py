@@ -59,8 +59,8 @@ LEAST_REST_S = 1.5
 silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
-"""Number of seconds of an utterance for which no tokens are required. For every further second, at
-least one is. If the text has fewer tokens, the decoder has stopped at a pause."""
+"""Number of seconds of an utterance for which no tokens are required. Each further second
+requires at least one. If the text has fewer tokens, the decoder has stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
@@ -105,7 +105,7 @@ class FasterWhisper:
         """Transcribe 16 kHz mono audio of at most 30 s. Empty audio gives empty text.
 
         Args:
-            draft: whether to try nothing else if Whisper is unsure of its result.
+            draft: whether to return an uncertain result instead of decoding again.
 
         Raises:
             ModelFailed: the model is not loaded, or the engine failed.

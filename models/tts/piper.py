@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
 """Maximum seconds of silence kept after a sentence, by the punctuation mark that ends it."""
 RUN_ON_S = 0.05
-"""Maximum seconds of silence kept after a sentence that none of these marks ends."""
+"""Maximum seconds of silence kept after a sentence that ends with none of these marks."""
 PEAK = 0.75
 """Peak of the warm-up sentence, as a fraction of full scale. It determines one gain for everything
 that the voice says. If each clause were levelled separately, as Piper does, consecutive clauses

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("status", help="whether your data is encrypted, and how")
     for name, what in (
         ("enable", "encrypt your data, present and future"),
-        ("recover", "set a new passphrase or use the keyring again, with the recovery key"),
+        ("recover", "with the recovery key, set a new passphrase or use the keyring again"),
     ):
         protection = actions.add_parser(name, help=what).add_mutually_exclusive_group()
         for by, how in (

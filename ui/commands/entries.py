@@ -134,7 +134,7 @@ def ask_state(home: Home, settings: Settings, request: Row) -> Iterator[Row]:
 def rows_of(
     home: Home, settings: Settings, kind: str, ids: Iterable[str], *, bare: bool = False
 ) -> Iterator[Row]:
-    """Yield the rows of some forms or tasks, and of the entries that belong to them.
+    """Yield the rows of the forms or tasks with these ids, and of the entries that belong to them.
 
     Args:
         bare: whether to leave out the fields that an export doesn't have.

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="show filled-in forms, and those you can fill in; the default")
     showing = actions.add_parser("show", help="show what a form contains")
     add_id(showing, "form")
-    past = actions.add_parser("history", help="show what was changed, and from which words")
+    past = actions.add_parser("history", help="show changes and the words that led to them")
     add_id(past, "form or answer")
     changing = actions.add_parser("change", help="change an answer")
     add_id(changing, "answer")

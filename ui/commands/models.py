@@ -234,9 +234,9 @@ def pull(
 def pull_missing(settings: Settings, stream: TextIO) -> None:
     """Download missing models before the assistant starts, and show the progress on `stream`.
 
-    If the profile must fall back on a language model that doesn't suit this machine, the best model
-    that does is downloaded, too. If only that download fails, the assistant starts anyway, and the
-    download is not tried again on the same day. The call is quick if there is nothing to download.
+    If the profile uses a language model that doesn't suit this machine, the best suitable one is
+    downloaded, too. If only that download fails, the assistant starts anyway, and the download is
+    not tried again on the same day. The call is quick if there is nothing to download.
 
     Raises:
         SettingsError: there is no such profile.
@@ -254,7 +254,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     if not missing and absent is None:
         return
     out = Output(stream)
-    # Pull the whole profile: the models of `default` depend on which can be downloaded.
+    # Pull the whole profile: its language model depends on which models can be downloaded.
     names = [] if absent or llm in missing else missing
     try:
         pull(store, hardware, names, settings, out)

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="show all tasks and what is settled; the default")
     showing = actions.add_parser("show", help="show one task")
     add_id(showing, "task")
-    past = actions.add_parser("history", help="show what was settled before it was changed")
+    past = actions.add_parser("history", help="show what a task or line said before it was changed")
     add_id(past, "task or line")
     changing = actions.add_parser("change", help="change a line")
     add_id(changing, "line")

@@ -1,6 +1,6 @@
 """Run the assistant in a separate process, which writes events and reads commands as JSON lines.
 
-In the same process, drawing the screen would delay the sound. The lines are (← input, → output):
+In one process, drawing the screen would delay the sound. The lines are (← input, → output):
 
     ← {"home": …, "key": …, "settings": {…}, "plan": {…}}   once
     ← {"do": "mute"}   {"say": "hello"}

@@ -11,7 +11,7 @@ from pathlib import Path
 BEGIN_BYTES = 1 << 18
 """Maximum number of bytes read from the end of an existing log at first; about 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Maximum number of bytes that `LogTail.read` reads per call from a log that is still written."""
+"""Maximum number of bytes that `LogTail.read` reads per call from a log that is still growing."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")

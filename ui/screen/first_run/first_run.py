@@ -113,7 +113,8 @@ class FirstRun:
             return settings
         audio = settings.audio.model_copy(update={"input_device": chosen})
         told = ""
-        if chosen is None:  # a new home has no settings file: a flag or variable names another
+        if chosen is None:
+            # A new home has no settings file, so a flag or variable named the other microphone.
             told = "The system's default microphone is used for this session only."
         else:
             try:

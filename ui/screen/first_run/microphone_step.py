@@ -69,7 +69,7 @@ class MicrophoneStep(SetupStep[str | None]):
     """Lets the user test and choose a microphone. No sound is stored.
 
     The result is the name of the chosen microphone, or None for the system's default. If the user
-    chooses none, the result is `wanted`.
+    doesn't choose one, the result is `wanted`.
 
     Args:
         wanted: the microphone in the settings. None stands for the system's default.

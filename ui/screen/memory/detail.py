@@ -47,8 +47,8 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         super().__init__(id="detail")
         self._now = now
         self.row: Row | None = None
-        """The memory shown, as returned by the request `show`. If the memory is being forgotten,
-        its row of the table."""
+        """The memory shown, as returned by the request `show`, or as its row of the table if it is
+        being forgotten."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, markup=False)

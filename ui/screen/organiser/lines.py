@@ -29,7 +29,7 @@ MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A text, with a lead before it and more after it. Lines that compare equal look the same."""
+    """A text, with `lead` before it and `more` after it. Lines that compare equal look the same."""
 
     text: str
     style: str = ""

@@ -84,11 +84,11 @@ def _streaming(
     callback: Callable[[Opened], Callable[..., None]],
     ended: Callable[[], None],
 ) -> Iterator[Opened]:
-    """Open a stream at the device's own sample rate, and close it after the block.
+    """Open a stream at the device's own sample rate, and close it when the `with` block ends.
 
     Raises:
-        AudioError: the device can't be opened, or the block has raised `queue.Empty` because the
-            device delivered or played nothing in time.
+        AudioError: the device can't be opened, or the `with` block has raised `queue.Empty` because
+            the device delivered or played nothing in time.
     """
     opened = open_stream(
         device, kind, device.rate, callback, ended, block_s=BLOCK_S, latency="high"

@@ -183,7 +183,7 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Return why the profile uses its language model, and any better one worth trying. Blocking.
+    """Return why the profile uses its language model, and any better model to try. Blocking.
 
     The result is None if the settings name a language model or an endpoint themselves.
 

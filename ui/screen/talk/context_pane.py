@@ -14,7 +14,7 @@ from ui.session.state import ScreenState, Turn, chosen
 
 NO_PROMPT = "The assistant answered without the language model."
 HIDDEN_TEXT = (
-    "This turn's prompt is no longer shown, because it may quote what was forgotten after it."
+    "This turn's prompt is no longer shown, because it may quote what has been forgotten since."
 )
 NAME = 15
 BAR = 10
