@@ -1,7 +1,7 @@
 # Set-up shared by `run` and `test`; sourced by them with $root set. POSIX sh (macOS's bash 3.2,
 # dash). Its messages go to standard error, so that standard output is left to the program.
 #
-# .venv/.stamp       what the environment was made from, written last; if equal, it is up to date
+# .venv/.stamp       what the environment was made from, written last; current if still the same
 # .venv/.installing  exists during an installation; if left behind, that was interrupted
 # .venv/.without-*   system packages that were declined or not available; not asked for again
 
@@ -26,7 +26,7 @@ python_fits() { # onnxruntime and torch have wheels for these versions
 
 python_has_venv() { "$1" -I -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
-find_python() { # sets $python; $without_venv names one that only lacks the venv module
+find_python() { # sets $python, and $without_venv to a Python that lacks only the venv module
     python=
     without_venv=
     for candidate in "${PYTHON:-python3}" python3 python3.13 python3.12 python3.11 python3.14 \

@@ -31,7 +31,7 @@ def work(options: program.Options) -> program.Figures:
     )
     read = found["read_over_newest_tokens"]
     print(f"turns with memories {found['with_memories']}, with the date {found['with_date']}")
-    print(f"read besides these and the newest message: p50 {read['p50']}, max {read['max']} tokens")
+    print(f"tokens read beyond these and the newest message: p50 {read['p50']}, max {read['max']}")
     print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
     print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
     return found
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
     add_number(parser, "--turns", 100, "messages to type")
-    add_number(parser, "--answer-tokens", None, "longest answer; by default as set", least=0)
+    add_number(parser, "--answer-tokens", None, "longest answer; default: setting", least=0)
     parser.add_argument(
         "--pause", type=float, default=1.0, metavar="S", help="seconds between turns"
     )

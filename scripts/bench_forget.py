@@ -1,4 +1,4 @@
-"""Measures what it costs to forget for good: one memory out of many, and a thousand at once.
+"""Measures what it costs to forget for good: one memory out of many, and a thousand together.
 
 Each forgotten exchange is deleted from the transcript, and its two memories from the table; then
 the table is rewritten, and every file, version and row is searched for the deleted text. `cpu` is

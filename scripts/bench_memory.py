@@ -3,11 +3,11 @@
 Fills a table on disk with N memories, loads it as the assistant does when it starts, and asks, in
 paraphrase, for facts that the memories contain. The questions are in no cache, so the times include
 encoding them. They are asked on an idle machine (`alone`) and while a language model generates text
-(`busy`). If an encoder has a stand-in (a faster encoder, used when the other is late), they are
-also asked with the words known before the end of speech (`ahead`), and as typed questions, which
-have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same questions
-alternately, on the same rows and vectors. mem0 needs a separate environment (docs/benchmarks.md);
-without that environment, mem0 is left out. Times are in milliseconds.
+(`busy`). If an encoder has a stand-in (a faster encoder, used when the stronger one is late), the
+questions are also asked with their words known before the end of speech (`ahead`), and as typed
+questions, which have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same
+questions alternately, on the same rows and vectors. mem0 needs a separate environment
+(docs/benchmarks.md); without that environment, mem0 is left out. Times are in milliseconds.
 """
 
 import os

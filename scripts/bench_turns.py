@@ -1,9 +1,9 @@
 """Measures how soon the assistant knows that a turn is over, and how often it is wrong.
 
 The speech comes from the recordings in DIR, with a manifest as described in
-scripts/bench/voice/labels.py, or from the turns of a part of `data/evaluation/turns.jsonl`, which
-the profile's voice speaks with pauses where their writers marked them. The profile's recogniser and
-both judges of the end of turns listen to each pause. Then the rules are compared on what they
+scripts/bench/voice/labels.py, or from a part of `data/evaluation/turns.jsonl`: the profile's voice
+speaks these turns, with pauses where their writers marked them. The profile's recogniser and both
+judges of the end of turns listen to each pause. Then the rules are compared on what they
 heard: ours with several values of the setting `turn.patience`, Smart Turn as pipecat ships it, and
 a fixed silence.
 

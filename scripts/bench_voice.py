@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     beside.add_argument(
         "--partials",
         action="store_true",
-        help="compare with and without transcripts of speech that goes on",
+        help="compare with and without transcripts made while the user still speaks",
     )
     beside.add_argument(
         "--form", action="store_true", help="compare with a half-filled form open and with none"

@@ -1,9 +1,10 @@
 """Shows what "forget everything about my dog" would delete by meaning alone.
 
-Topics are encoded like questions. The program searches the project's own facts and some of its
-distractors (data/evaluation) for them, and prints every sentence that lacks a topic's words but has
-a cosine of 0.45 or more. You have to judge whether the sentence is about the topic. The product
-deletes the sentence if the cosine is at least `LIKE` (assistant/memory/forgetting).
+Topics are encoded like questions. For each topic, the program searches the project's own facts and
+some of its distractors (data/evaluation), and prints every sentence that doesn't contain all words
+of the topic, but has a cosine of 0.45 or more with it. You have to judge whether the sentence is
+about the topic. The product deletes the sentence if the cosine is at least `LIKE`
+(assistant/memory/forgetting).
 """
 
 import sys

@@ -55,7 +55,7 @@ def work(options: program.Options) -> program.Figures:
     if options.sound:
         return _spoken(options.profile, options.commands, of)
     if options.mistakes and options.part != "dev":
-        raise InputUnusable("Mistakes are shown of the part dev only.")
+        raise InputUnusable("Mistakes are shown for part dev only.")
     found = measured(options.part, options.locomo, options.speech, of)
     for name, figures in found["systems"].items():
         mistakes = figures.pop("mistakes")
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str]) -> int:
         "--speech", type=Path, metavar="DIR", help="folder with a manifest.jsonl that has texts"
     )
     parser.add_argument(
-        "--mistakes", action="store_true", help="print what was misunderstood, of part dev only"
+        "--mistakes", action="store_true", help="print what was misunderstood (part dev only)"
     )
     parser.add_argument(
         "--grammar",

@@ -53,7 +53,7 @@ async def _filled(
 
 def work(options: program.Options) -> program.Figures:
     if options.part != "dev" and (options.show or options.mistakes):
-        raise InputUnusable("Mistakes are shown of the part dev only.")
+        raise InputUnusable("Mistakes are shown for part dev only.")
     found = asyncio.run(measured(options))
     for name, each in found.items():
         print(f"{name}: {each}")
@@ -69,10 +69,10 @@ def main(arguments: Sequence[str]) -> int:
         "--dialogues", type=Path, metavar="FILE", help="other dialogues in the same format"
     )
     parser.add_argument(
-        "--mistakes", action="store_true", help="print what is wrong, of part dev only"
+        "--mistakes", action="store_true", help="print what is wrong (part dev only)"
     )
     parser.add_argument(
-        "--show", action="store_true", help="print all that was put in, of part dev only"
+        "--show", action="store_true", help="print all that was put in (part dev only)"
     )
     return program.run(work, parser.parse_args(arguments))
 

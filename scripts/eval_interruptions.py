@@ -1,10 +1,10 @@
-"""Measures how well words that interrupt the assistant are told from those of a listener.
+"""Measures how well interruptions are distinguished from a listener's remarks ("mm-hmm").
 
 The texts are in `data/evaluation/interruptions.jsonl`: what people say while the assistant speaks.
-Reports the share of interruptions that stop the voice, and of other words on which it goes on, each
-with a 95 % interval. Since the beginning of other words may stop the voice, too, it also reports on
-how many of these it goes on whatever the beginning. The model of turns must have been prepared.
-Choose thresholds on part `dev` only.
+Reports the share of interruptions that stop the voice, and the share of remarks that don't, each
+with a 95 % interval. Since the first words of a remark may already stop the voice, it also reports
+the share of remarks of which no beginning does. The model of turns must have been prepared. Choose
+thresholds on part `dev` only.
 """
 
 import sys

@@ -6,10 +6,10 @@ project's own sets contain facts among distractors instead; results are separate
 share a content word with the fact and for those that don't.
 
 Our recall uses the product's own modules and weights. It is also measured as it works near the
-deadline: with the stand-in's vector of the question (`ours_stand_in`), with this vector and a
-ranking by words and meaning only (`ours_brief`), without any vector (`ours_words`), and without a
-vector and with this ranking (`ours_words_brief`). The other methods use `--encoder`. `ours_less`
-contains the gain of ours over each method. Intervals are bootstrap 95 % over questions.
+deadline: with the stand-in's vector of the question (`ours_stand_in`) or none (`ours_words`), and
+with either but ranked by words and meaning only (`ours_brief`, `ours_words_brief`). The other
+methods use `--encoder`. `ours_less` contains the gain of ours over each method. Intervals are
+bootstrap 95 % over questions.
 """
 
 import sys
@@ -48,7 +48,7 @@ def work(options: program.Options) -> program.Figures:
     ours = variants(both, without=options.without, facts=options.facts)
     values, categories = measured(pools, both, ours)
     if not categories:
-        raise InputUnusable("There is no question with evidence in it.")
+        raise InputUnusable("No question has evidence.")
     found = figures(values, categories)
     print(report(found, values, categories))
     names = {"encoder": options.encoder, "stand_in": options.stand_in}
@@ -91,8 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         "--without",
         default="",
         metavar="WEIGHTS",
-        help="also without these weights of the ranking: for a,b+c once without a, once without b "
-        "and c",
+        help="also leave out these ranking weights; a,b+c: once without a, once without b and c",
     )
     parser.add_argument(
         "--facts",
@@ -103,7 +102,8 @@ def main(arguments: Sequence[str]) -> int:
         "--made",
         type=Path,
         metavar="CACHE",
-        help="measure the gain from the texts that scripts/make_derived.py stored in CACHE instead",
+        help="instead, measure the gain from the texts that scripts/make_derived.py stored in "
+        "CACHE",
     )
     parser.add_argument("--model", metavar="NAME", help="model whose answers in CACHE are used")
     options = encoders.parsed(parser, arguments)

@@ -102,7 +102,7 @@ def said(voice: Piper, text: str) -> Samples:
 
 
 def small(lines: list[str]) -> list[str]:
-    """The lines without microphone levels that hardly changed."""
+    """The lines, minus microphone levels that hardly changed."""
     kept, shown = [], 0.0
     for line in lines:
         event = json.loads(line).get("event", {})

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         type=float,
         default=10.0,
         metavar="C",
-        help="how much the utterances count against the penalty for large weights",
+        help="weight of the utterances, relative to the penalty for large weights",
     )
     program.add_number(parser, "--talk", 2500, "utterances of ordinary talk, at most")
     program.add_number(parser, "--questions", 2500, "questions about people's lives, at most")

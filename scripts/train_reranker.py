@@ -32,7 +32,7 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--judge", default="", metavar="PREFIX", help="people kept back")
+    parser.add_argument("--judge", default="", metavar="PREFIX", help="people held out")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="adapter to go on from")
     program.add_number(parser, "--statements", 2000, "other utterances in each pass")
     program.add_training(

@@ -30,7 +30,7 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--judge", default="", metavar="WRITER", help="writer kept back")
+    parser.add_argument("--judge", default="", metavar="WRITER", help="writer held out")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="adapter to go on from")
     program.add_talk(parser, 2000)
     program.add_training(

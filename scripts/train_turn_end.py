@@ -2,9 +2,9 @@
 
 Listens to the recordings in DIR, with a manifest as described in scripts/bench/voice/labels.py, and
 to the turns of the part `dev` of `data/evaluation/turns.jsonl`, spoken by the profile's voice, as
-`scripts/bench_turns.py` does. Of all weights with which few recordings are split at a pause or cut
-off, those are chosen with which turns end soonest, and with the fewest mistakes in spoken turns.
-`--write` writes them to `data/turn_end.json`.
+`scripts/bench_turns.py` does. Of all weights with which few turns are split at a pause and few
+unfinished phrases are cut off, it chooses those with which turns end soonest. `--write` writes them
+to `data/turn_end.json`.
 """
 
 import json

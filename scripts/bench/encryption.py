@@ -114,7 +114,7 @@ def load(table: MemoryTable, index: UserIndex) -> None:
 
 def opening(folder: Path, key: MasterKey) -> Figures:
     """The time to open a home without encryption and with a passphrase, to find the keyring, and to
-    unlock the key file with a secret from a keyring that answers at once."""
+    unlock the key file with a secret that the keyring has already given."""
     home = Home(folder / "home").create()
     settings = Settings()
     found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, ask_nobody).close())[0]}

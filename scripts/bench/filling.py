@@ -93,7 +93,7 @@ def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator
 
 
 def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors:
-    """Unit vectors between real ones, no two alike. If `random` has the same seed, the vectors of
+    """Unit vectors between real ones, no two alike. With the same seed of `random`, the vectors of
     the same texts are mixed, whatever the encoder."""
     one, two = (seeds[random.integers(len(seeds), size=count)] for _ in range(2))
     share = random.uniform(0.55, 1.0, (count, 1)).astype(np.float32)

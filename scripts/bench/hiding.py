@@ -1,7 +1,7 @@
 """Measures what forgetting costs the running conversation.
 
-This is the time until a forgotten exchange is gone from recall and the context window and is
-recorded on disk as hidden, and the time for which this blocks the event loop.
+It measures how long it takes until a forgotten exchange is gone from recall and the context window
+and is recorded on disk as hidden, and how long this blocks the event loop.
 """
 
 import asyncio

@@ -46,8 +46,8 @@ def read_text(path: Path) -> str:
 
 
 class Keep:
-    """Writes each row to a file at once, so that an interrupted run keeps its rows. Without a path,
-    it does nothing."""
+    """Writes each row to a file immediately, so that an interrupted run keeps its rows. Without a
+    path, it does nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

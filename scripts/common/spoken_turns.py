@@ -1,5 +1,5 @@
-"""Reads turns whose writers marked where the speaker pauses without being done, and what people say
-while the assistant speaks."""
+"""Reads turns, whose writers marked where the speaker pauses without being done, and interruptions:
+what people say while the assistant speaks."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ INTERRUPTIONS, JUDGED_INTERRUPTIONS = (
 )
 PARTS = ("dev", "dev2", "test")
 """The parts of the evaluation sets. Weights are chosen on the first part only; `dev2` was looked at
-during an earlier choice, and only turns have it."""
+during an earlier choice, and only the set of turns has it."""
 PAUSE = "|"
 
 

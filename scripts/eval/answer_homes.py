@@ -31,7 +31,7 @@ PAUSE = timedelta(seconds=30)
 """Time between two turns."""
 REPLY = "I see."
 AT_ONCE = 10
-"""Number of subjects that an idle job works on at once."""
+"""Number of subjects in a batch of an idle job."""
 
 
 class NoModel:

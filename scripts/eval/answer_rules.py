@@ -18,7 +18,8 @@ echo."""
 ECHOED = 0.8
 """An answer is an echo if at least this share of its words are the user's, in the same order."""
 SHOWN = 0.8
-"""A text shows a fact if it contains at least this share of its content words and numbers."""
+"""A text shows a fact if it contains at least this share of the fact's content words and
+numbers."""
 SHARED = 0.5
 """A sentence in the first person states a fact if at least this share of its content words are in
 the fact."""

@@ -1,5 +1,5 @@
-"""Uses patterns to decide whether a human reader would take a sentence to claim that something was
-done, or to promise that it will be.
+"""Decides by patterns whether a human reader would take a sentence for a claim that something was
+done, or for a promise that it will be.
 
 The patterns were written while reading the answers of three small language models to the prompts of
 the evaluation, so they suit only such answers. They aren't part of the product, which uses a

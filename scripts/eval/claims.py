@@ -49,8 +49,8 @@ class Remembered:
 
 
 class Sentence(NamedTuple):
-    """A sentence of an answer, and the highest probability, after any of its clauses, that it
-    claims an act."""
+    """A sentence of an answer. It is judged after each of its clauses; `score` is the highest
+    probability that it claims an act."""
 
     text: str
     score: float
@@ -213,9 +213,9 @@ def counts(checked: Sequence[Checked], least: float, *, own: bool) -> Counts:
 def by_likelihood(
     checked: Sequence[Checked],
 ) -> Mapping[tuple[float, bool], Mapping[float, Counts]]:
-    """What each threshold does on the part `dev`. The outer keys are the lower end of a range of
-    the probability that the prompt asks for an act, and whether sentences in the first person are
-    counted or all others. The inner keys are the thresholds."""
+    """What each threshold does on the part `dev`. An outer key has two parts: the lower end of a
+    range of the probability that the prompt asks for an act, and whether sentences in the first
+    person are counted (True) or all others. The inner keys are the thresholds."""
     dev = [each for each in checked if each.answered.prompt.part == PARTS[0]]
     found, below = {}, float("inf")
     for likely, *_ in THRESHOLDS:

@@ -1,5 +1,5 @@
-"""Reads our own questions that mention a time, or mention a person by their relation to the user
-("my sister"), together with the utterances to search for the answers."""
+"""Reads our own questions that mention a time, or a person by relation ("my sister"), and the
+utterances among which the answers are searched for."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta

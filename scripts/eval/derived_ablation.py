@@ -1,4 +1,4 @@
-"""Measures how much each kind of text that idle work derives improves recall, and what it costs.
+"""Measures how much recall improves with each kind of text derived by idle work, and what it costs.
 The same questions are asked with and without these texts, among the turns that a model was asked
 about."""
 

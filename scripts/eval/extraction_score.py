@@ -79,7 +79,7 @@ class Row:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts labels and predictions. In a count by type, each one counts under its own type."""
+    """Counts labels and predictions. In a count by type, each of them counts under its own type."""
 
     labels: int = 0
     found: int = 0

@@ -72,7 +72,7 @@ def _in_figures(words: list[str]) -> list[str]:
 
 def holds(text: str, phrase: str) -> bool:
     """Whether `phrase` occurs in `text`, beginning at the start of a word. The last word may be
-    longer in `text`; a short one or a number may only have an added "s"."""
+    longer in `text`; a short word or a number may only have an added "s"."""
     text, phrase = fold(text), fold(phrase).rstrip()
     last = phrase.rpartition(" ")[2]
     if len(last) > SHORT and not last.isdigit():

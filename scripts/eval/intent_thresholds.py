@@ -65,8 +65,8 @@ def thresholds(
     out on the classifier's word alone.
 
     Args:
-        asks: for each set of talk, whether many of its utterances ask a skill for something. For
-            requests to skills, such a set is ignored.
+        asks: for each set of talk, whether many of its utterances ask a skill for something. The
+            thresholds of requests to skills ignore such a set.
     """
     of_kind, best = _likeliest(probabilities)
     of_talk = [_likeliest(each) for each in talk]

@@ -119,8 +119,8 @@ def figures(asked: Sequence[Scored], talked: Sequence[Scored], least: float) -> 
 def told_figures(
     classifier: IntentClassifier, part: str, known: Sequence[str]
 ) -> dict[str, float | None]:
-    """The shares taken for questions about the user's own life: of such questions in a part of
-    `answer_memories.jsonl`, and of utterances that ask for nothing unknown."""
+    """How many utterances are taken for questions about the user's own life: the share of the real
+    ones in a part of `answer_memories.jsonl`, and of utterances that ask for nothing unknown."""
     own = [each.question for person in read_people(part) for each in person.questions]
 
     def taken(texts: Sequence[str]) -> float | None:

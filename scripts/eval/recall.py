@@ -49,8 +49,8 @@ def measured(
 def variants(
     encoders: Encoders, *, without: str = "", facts: bool = False
 ) -> dict[str, Callable[[Pool], Ours]]:
-    """Our recall and its variants by name: without meaning or time, with the faster encoder alone,
-    with facts found by rules in addition to the turns, and without some weights (`ablated`).
+    """Our recall and its variants by name: as it works near the deadline, with the faster encoder
+    alone, with facts found by rules in addition to the turns, and without some weights (`ablated`).
 
     Raises:
         InputUnusable: a weight to be removed doesn't exist.

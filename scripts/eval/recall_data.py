@@ -36,7 +36,7 @@ DISTRACTORS = {
     "held-out": ("held_out_distractors", "paraphrase_distractors"),
     "asked-again": ("paraphrase_distractors",),
 }
-"""The distractors of those of our own sets that share them with others."""
+"""The files of distractors, for our own sets that use those of another set."""
 
 
 @dataclass(frozen=True, slots=True)

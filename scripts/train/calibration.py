@@ -34,7 +34,7 @@ def best_temperature(outputs: Array, labels: Numbers) -> float:
 def calibration(probabilities: Array, labels: Numbers) -> list[dict[str, Any]]:
     """For each range of probabilities in `BINS`, the utterances whose likeliest command has a
     probability in this range: their number, the mean probability, and the share that are this
-    command. The last two are equal if the classifier is calibrated."""
+    command. The share equals the mean if the classifier is calibrated."""
     commands = probabilities[:, 1:]
     kinds, best = 1 + commands.argmax(axis=1), commands.max(axis=1)
     rows = []

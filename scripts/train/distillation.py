@@ -168,8 +168,8 @@ def train(student: Student, lesson: Lesson, rows: Sequence[int], plan: Plan) -> 
 
 
 def found(student: Student, lesson: Lesson, held: Sequence[int]) -> dict[str, float]:
-    """For the questions `held`: the mean cosine to the teacher's vectors, and the share that finds
-    its utterance among the first five of all, with the student's and with the teacher's vectors."""
+    """For the questions `held`: the mean cosine to the teacher's vectors, and the share that find
+    their utterance among the first five, with the student's and with the teacher's vectors."""
     mine = vectors(student.model, [lesson.tokens[row] for row in held])
     true = lesson.taught[list(held)]
     right = torch.tensor([lesson.asked[row] for row in held])[:, None]

@@ -47,7 +47,7 @@ class Plan:
     Attributes:
         adapter: the folder of the adapter; None for the one in use.
         write: whether to write the layers into the adapter's file.
-        strength: how much the utterances count against the penalty for large weights.
+        strength: weight of the utterances, relative to the penalty for large weights.
         talk: maximum number of utterances of ordinary talk that are learnt too.
         questions: maximum number of people's questions about their own lives that are learnt.
         limit: maximum number of labelled utterances to learn, and to judge by; None for all.

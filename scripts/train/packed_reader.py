@@ -1,5 +1,5 @@
-"""An encoder that reads a text together with a list of items, and the small layers on top of it,
-for training. The reader of forms, the reranker and the judge of complete words use it."""
+"""For training: an encoder that reads a text with a list of items, and small layers on top of it.
+The reader of forms, the reranker and the judge of turns use it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ class PackedReader(nn.Module):
     """The published encoder with an adapter, and the layers on top of it.
 
     Args:
-        shapes: returns the shapes of the layers for a number of dimensions of the states.
+        shapes: returns the layers' shapes, given the number of dimensions of a state.
         half: whether to multiply in bfloat16.
     """
 

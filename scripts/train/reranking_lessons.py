@@ -33,9 +33,9 @@ SIMILAR = 4
 BESIDE = 1
 """Maximum number of utterances from `Told.beside` in a lesson."""
 SAME, SAME_QUESTION, APART = 0.75, 0.55, 0.1
-"""Another utterance may answer an utterance's question, too, if its cosine with the utterance is
-above `SAME`, or if its cosine with the question is above `SAME_QUESTION`, or less than `APART`
-below the utterance's own."""
+"""Another utterance may answer an utterance's question, too. This is assumed if its cosine with the
+utterance is above `SAME`, or if its cosine with the question is above `SAME_QUESTION`, or less than
+`APART` below the cosine of the utterance with its question."""
 NEAREST = 40
 AT_ONCE = 512
 

@@ -22,9 +22,9 @@ FEWER, LOWER, FORGOTTEN, BARE, SHUFFLED = 0.7, 0.25, 0.15, 0.15, 0.7
 no capitals; of the slots whose contents are left out; of the slots that lack a name or a question;
 and of the samples that have their slots in another order."""
 TOGETHER, ELSEWHERE, OTHER_WORDS, FOREIGN, DAY_AND_TIME = 0.15, 0.4, 0.4, 0.3, 0.3
-"""Shares of the samples that, where possible, include the next utterance, come after another
-question, have other values, have a slot of another form, and have a time after their day or a day
-after their time."""
+"""Shares of the samples that are varied in these ways, where possible: they include the next
+utterance; come after another question; have other values; have a slot of another form; have a time
+after their day, or a day after their time."""
 SELF_CONTAINED = 5
 """An utterance of at least this many words is mostly understood without its question."""
 PUNCTUATION = re.compile(r"[,.;:!?—…\"](?!\d)|(?<!\d)-")

@@ -181,7 +181,7 @@ def trained(plan: Plan) -> dict[str, Any]:
 
     Raises:
         ModelError: the encoder is missing.
-        InputUnusable: a dialogue is wrongly marked, or the writer kept back wrote all of them.
+        InputUnusable: a dialogue is wrongly marked, or the writer held out wrote all of them.
     """
     torch.manual_seed(plan.seed)
     lessons = read_lessons(plan.limit)

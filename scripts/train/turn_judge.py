@@ -35,7 +35,7 @@ from scripts.train.turn_lessons import Lesson, drawn, heard, pauses, read_whole
 
 AT_ONCE = 128
 LEAST_SHARE = 0.05
-"""Answers that are rarer than this in a batch don't count for more."""
+"""An answer counts as if it had at least this share of a batch."""
 KEPT = 0.9
 """When measuring, the threshold keeps this share of the complete turns."""
 
@@ -46,9 +46,9 @@ class Plan:
 
     Each pass learns all turns with marked pauses, as written and as heard, everything that is said
     while the assistant speaks, and `turns` other turns. The turns of the writer `judge` are left
-    out, and are used for measuring at the end. `start` is the folder of an adapter
-    to go on from. Stops that this adapter takes for ends are then left out: the words could have
-    been the whole turn, and nothing in them tells that they weren't.
+    out, and are used for measuring at the end. `start` is the folder of an adapter to go on from.
+    Pauses that this adapter takes for ends are then left out: the words before them could have been
+    the whole turn, and nothing in them tells that they weren't.
     """
 
     encoder: str
@@ -136,7 +136,7 @@ def train(
 
 @torch.no_grad()
 def unambiguous(model: Judge, tokenizer: Any, lessons: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons without incomplete words that the model takes for complete."""
+    """The lessons, except incomplete words that the model takes for complete ones."""
     stops = sorted(
         {each for each in lessons if each.layer == "complete" and not each.wanted},
         key=lambda each: len(each.words),
@@ -155,8 +155,8 @@ def judged(model: Judge, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str,
 
     Returns:
         auc: the share of pairs of lessons with different answers that are told apart.
-        passed_at_0.9: the share of the lessons whose answer is no that get a yes if the threshold
-            keeps this share of the others.
+        passed_at_0.9: of the lessons whose answer is no, the share that get a yes with a threshold
+            at which nine tenths of the others get one.
     """
     samples = [sample(each, tokenizer) for each in lessons]
     found = [float(model([each])[0]) for each in samples]
@@ -178,7 +178,7 @@ def trained(plan: Plan) -> dict[str, Any]:
 
     Raises:
         ModelError: the encoder is missing.
-        InputUnusable: a file is wrong, or the writer kept back wrote all turns.
+        InputUnusable: a file is wrong, or the writer held out wrote all turns.
     """
     torch.manual_seed(plan.seed)
     turns, spoken = read_turns(TRAINING, plan.limit), read_interruptions(INTERRUPTIONS, plan.limit)

@@ -24,11 +24,11 @@ LESS_PUNCTUATION = 0.3
 WITHOUT_QUESTION = 0.2
 """How often an answer is learnt without the question."""
 SHORTEST_CUT = 3
-"""Other turns aren't cut after fewer words than this. People seldom pause so soon, and many short
-commands and answers are also how longer turns begin."""
+"""Turns without marked pauses aren't cut after fewer words than this. People seldom pause so soon,
+and many short commands and answers are also how longer turns begin."""
 PASSES = 2
-"""How often each turn whose pauses were marked by its writer is learnt as written, and how often as
-heard, for each other turn."""
+"""How often a pass learns each turn with marked pauses as written, and as heard. Other turns are
+drawn at most once."""
 INTERRUPTION_PASSES = 6
 """The same for what is said while the assistant speaks."""
 SHORTEST_PREFIX = 0.6
@@ -99,9 +99,8 @@ def drawn(
     count: int,
     chance: Random,
 ) -> list[Lesson]:
-    """The lessons of one pass: those about marked pauses, and what is said while the assistant
-    speaks, each several times, and `count` other turns, each of them once complete and once cut
-    after a random word."""
+    """The lessons of one pass: marked pauses and interruptions, each several times, and `count`
+    other turns, each once complete and once cut after a random word."""
     lessons = list(marked) * PASSES
     for turn in chance.sample(whole, min(count, len(whole))):
         words = without_end_marks(turn.said).split()

@@ -39,7 +39,7 @@ class HandSet:
 
 @dataclass
 class Heard:
-    """A ringer that says all words at once, or none if nobody `hears` it.
+    """A ringer that says all words immediately, or none if nobody `hears` it.
 
     What rings insistently is said `times` times, and heard as often, or only `heard` times if that
     is set. `rang` holds what was said, and whether it was insistent. `before` is called before the

@@ -1,4 +1,4 @@
-"""The test's tool server (see `tool_server`) at an address, within the test's own process."""
+"""The tests' tool server (see `tool_server`) over HTTP, within the test's own process."""
 
 import json
 from collections.abc import Iterator

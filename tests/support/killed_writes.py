@@ -14,8 +14,8 @@ def dying_transcript(
     path: Path, kill_at: int, *, after: bool
 ) -> tuple[Transcript, Callable[[], int]]:
     """Open a transcript. This process dies, as by kill -9, before or `after` the write with the
-    number `kill_at` is committed; the first one has the number 1. Also return what counts the
-    writes so far."""
+    number `kill_at` is committed; the first one has the number 1. Also return a function that
+    counts the writes so far."""
     transcript = Transcript.open(path)
     writes, writing = 0, transcript.writing
 

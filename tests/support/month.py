@@ -16,7 +16,7 @@ TELLING = 0.18
 """Share of the exchanges that tell a fact."""
 ASKING = 0.25
 AGAIN = 0.6
-"""Share of these exchanges that are about a subject that was told before."""
+"""Of the exchanges that tell a fact, the share about a subject that was told before."""
 CHANGING = 0.12
 
 Key = tuple[str, str]

@@ -184,7 +184,7 @@ class PulseServer:
                 self.replug(name)
 
     def echo(self, on: bool, *, latency_ms: int = 120) -> None:
-        """Switch an acoustic path on or off: the microphone hears the loudspeaker, about as loud.
+        """Switch on or off a path by which the microphone hears the loudspeaker, about as loud.
 
         With a latency near the sinks' 50 ms, the path's own buffer underruns and its delay jumps.
         """

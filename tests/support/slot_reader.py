@@ -41,8 +41,8 @@ class MarkedReader:
     """A `SlotReader` that knows utterances whose words were marked with `mark`. Others give
     nothing.
 
-    `loads` counts how often it was loaded; `read_slots` are the slots of its last call. If `fault`
-    is set, that is raised by the next call.
+    `loads` counts how often it was loaded; `read_slots` are the slots that it read last. If `fault`
+    is set, `load` raises it.
     """
 
     def __init__(self, form: Form | None = None) -> None:

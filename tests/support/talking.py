@@ -124,7 +124,7 @@ class Talk:
         raise AssertionError(f"no reply was printed, only {self.rows}")
 
     def has_come(self, event: str) -> bool:
-        """Whether a row of this kind, or the end, was read that no call has waited for yet."""
+        """Whether a row of this kind, or the end, is among what no call has waited for yet."""
         return any(row is None or row["event"] == event for row in list(self._arriving.queue))
 
     def settle(self, seconds: float = 3.0) -> None:

@@ -210,8 +210,8 @@ def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) 
     """How close the index comes to an exhaustive search.
 
     `nearest` is the share of the ten nearest memories by exact cosine that the index also finds.
-    `same` is the share of the ten best memories, if every memory is ranked, that are also our ten
-    best. `R@10` is the share of the questions whose fact is among our ten best.
+    `same` is the share of our ten best memories that are also among the ten best if every memory is
+    ranked. `R@10` is the share of the questions whose fact is among our ten best.
 
     The part of a score that comes from adjacent turns depends on the candidates' mean cosine. Both
     rankings get the same mean, so that they differ only in the candidates that the index finds.

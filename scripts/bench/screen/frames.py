@@ -42,7 +42,7 @@ SEARCHES = ("where did my sister move", "what does the dog like", "coffee or tea
 
 
 class Counting(HeadlessDriver):
-    """A terminal that accepts all output at once, and counts the writes."""
+    """A terminal that accepts all output without delay, and counts the writes."""
 
     painted = 0
 

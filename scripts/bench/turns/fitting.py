@@ -37,21 +37,22 @@ GRID = {
 ENOUGH = tuple(step * 0.25 - 4 for step in range(28))
 """The values of `Weights.enough` that are tried, the lowest first."""
 MOST_SPLIT, MOST_CUT_OFF = 0.02, 0.2
-"""The highest shares of finished turns split, and of unfinished phrases cut off, in recordings."""
+"""In recordings, at most these shares of finished turns may be split, and of unfinished phrases cut
+off."""
 MOST_SPOKEN_SPLIT, MOST_SPOKEN_CUT_OFF = 0.175, 0.47
 """The same for spoken turns. They have many more pauses than people make, and half of the pauses
 can't be foreseen."""
 SLOW = 0.3
-"""What a second of the 95th percentile of the wait counts, compared with one of the median."""
+"""Weight of the wait's 95th percentile in the cost; its median has the weight 1."""
 SPOKEN, SPOKEN_SLOW = 0.1, 0.05
-"""The same for the wait after spoken turns."""
+"""Weights of the median and of the 95th percentile of the wait after spoken turns."""
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to choose: on what to listen to, and whether to write the weights."""
+    """What to listen to, and whether to write the chosen weights."""
 
     profile: str
     clips: Path | None
@@ -62,8 +63,8 @@ class Plan:
 
 
 class Result(NamedTuple):
-    """What a rule does with a set: shares of turns split and of phrases cut off, and the median and
-    the 95th percentile of the wait in seconds."""
+    """A rule's results on a set: the share of turns that are split, that of phrases that are cut
+    off, and the median and the 95th percentile of the wait in seconds."""
 
     split: float
     cut_off: float
@@ -147,7 +148,8 @@ def chosen(recordings: Silences, spoken: Silences) -> Weights:
 
 
 def _candidates(recordings: Silences, spoken: Silences) -> Iterator[tuple[float, Weights]]:
-    """Weights that are good enough, each with its cost, and with the lowest `enough`."""
+    """Yield the costs and weights that are good enough; for each point of `GRID`, only those with
+    the lowest `enough`."""
     for values in product(*GRID.values()):
         for enough in ENOUGH:
             weights = Weights(**dict(zip(GRID, values, strict=True)), enough=enough)

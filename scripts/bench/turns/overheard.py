@@ -16,7 +16,7 @@ from scripts.common.rows import Keep
 from scripts.common.spoken_turns import TRAINING, read_turns
 
 SPEEDS = 0.88, 1.16
-"""Range of the factor of the pitch and the pace."""
+"""Range of the factor by which pitch and pace are multiplied."""
 LOUDNESS = 0.3, 1.0
 NOISE = 10.0, 600.0
 """Range of the amplitude (standard deviation) of the noise of the room."""
@@ -38,7 +38,7 @@ class Plan:
 
 
 def overheard(plan: Plan) -> dict[str, int]:
-    """Write a line for each pause and each end of the turns, at once.
+    """Write a line for each pause and each end of a turn, as soon as it has been heard.
 
     Raises:
         AssistantError: a model is missing, or the turns can't be read.
@@ -63,7 +63,7 @@ def overheard(plan: Plan) -> dict[str, int]:
 def _heard(
     parts: Sequence[Samples], stt: SpeechToText, chance: np.random.Generator
 ) -> Iterator[str]:
-    """What is heard of a turn up to each of its pauses, and of all of it."""
+    """What is heard of a turn up to each of its pauses, and up to its end."""
     rate = int(STT_SAMPLE_RATE * chance.uniform(*SPEEDS))
     loudness, noise = chance.uniform(*LOUDNESS), np.exp(chance.uniform(*np.log(NOISE)))
     sound = np.zeros(int(LEAD_IN_S * STT_SAMPLE_RATE))

@@ -42,15 +42,15 @@ class Pause:
 
     Attributes:
         began_s: its beginning, in seconds from the recording's first sample.
-        lasts_s: its length in seconds; that of the last one ends with the listening.
+        lasts_s: its length in seconds; the last silence lasts until the listening ends.
         last: whether no more speech follows.
         words: the transcript of the speech before it.
-        transcribed_s, judged_s: the seconds of silence after which the words, and the judgement of
-            the words, are there.
+        transcribed_s, judged_s: the seconds of silence until the words are known, and until they
+            are judged.
         words_odds: the log-odds that the words are complete.
-        sounds: seconds of silence after which a judgement of the sound is there, and the log-odds
-            that the speaker sounds finished.
-        stock: the same for what pipecat asks.
+        sounds: for each judgement of the sound, the seconds of silence until it is known, and the
+            log-odds that the speaker sounds finished.
+        stock: the same for the one judgement that pipecat asks for.
     """
 
     began_s: float

@@ -33,7 +33,7 @@ def stock(pause: Pause, silence_s: float) -> bool:
 
 
 def silence_of(seconds: float) -> Policy:
-    """A fixed silence, once the words are known."""
+    """A fixed silence, but not before the words are known."""
     return lambda pause, silence_s: silence_s >= max(seconds, pause.transcribed_s)
 
 
@@ -69,8 +69,8 @@ def outcome(heard: Heard, policy: Policy) -> Outcome:
 
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:
-    """The share of finished turns that are split, that of unfinished phrases that are cut off, and
-    percentiles in milliseconds of the wait after finished turns that are not split."""
+    """The share of finished turns that are split, the share of unfinished phrases that are cut off,
+    and percentiles, in milliseconds, of the wait after finished turns that are not split."""
     finished = [each for each in outcomes if each.finished]
     unfinished = [each for each in outcomes if not each.finished]
     waits = [each.wait_s * 1000 for each in finished if each.wait_s is not None and not each.early]

@@ -26,9 +26,9 @@ class Spoken(NamedTuple):
 
 
 def clips(turns: Sequence[SpokenTurn], voice: TextToSpeech, seed: int) -> Iterator[Spoken]:
-    """Each turn with its pauses and, if it has pauses, cut off at one of them as an unfinished
-    phrase. The voice speaks the whole turn, so that it doesn't fall before a pause. A turn is left
-    out if the voice doesn't tell where the words end."""
+    """Each turn with its pauses. If it has any, also the turn cut off at one of them, as an
+    unfinished phrase. The voice speaks the whole turn, so that its pitch doesn't fall before a
+    pause. A turn is left out if the voice doesn't tell where the words end."""
     chance = np.random.default_rng(seed)
     for number, turn in enumerate(turns):
         parts = spoken_parts(turn, voice)

@@ -97,7 +97,7 @@ async def against_unclassified(
 
 
 async def without_partials(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
-    """Compare ordinary turns with and without transcripts of speech that goes on."""
+    """Compare ordinary turns with and without transcripts made while the user still speaks."""
     async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
         without = replace(ours.parts, partials=False)
         return await _with_and_without(ours, without, ours.parts, clips, seed, keep)

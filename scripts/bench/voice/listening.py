@@ -23,7 +23,7 @@ GIVE_UP_S = 8.0
 LATEST_BEGIN_S = 30.0
 """The longest time until a clip must have begun to play."""
 LISTEN_ON_S = 0.8
-"""Listening continues this long after the first audio, as the rest of the clip may become a
+"""Listening continues this long after the first audio, as the rest of the clip may become another
 turn."""
 CUT_OFF_S = 1.5
 """A turn is cut off if it ends within this time after the end of an unfinished phrase."""

@@ -312,7 +312,8 @@ class Ours:
 
 
 def settings_for(profile: str, temperature: float) -> Settings:
-    """The default settings, except that the chime, which would be the first sound, is off."""
+    """The default settings with this profile and temperature, and without the chime, which would be
+    the first sound."""
     return Settings.model_validate(
         {
             "general": {"profile": profile, "sounds": False},
