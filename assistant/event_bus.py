@@ -40,6 +40,8 @@ class EventBus:
                 listener(event)
             except Exception as error:
                 logger.exception("A listener failed")
+                if listener not in self.listeners:  # it failed at a notice that came first
+                    continue
                 self.listeners.remove(listener)
                 self.emit(
                     Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)

@@ -254,21 +254,22 @@ def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
 
 
 def _parts(said: str) -> Iterator[str]:
-    """Split an utterance into parts that the model can read. The splits are between sentences; if
-    the last part is still too long, it is split between words."""
-    if len(said.split()) <= MOST_WORDS:
-        yield said
-        return
+    """Split an utterance into parts that the model can read. The splits are between sentences; a
+    sentence that is too long by itself is split between words."""
     begin, words = 0, 0
     for each in sentences(said):
         count = len(each.text.split())
         if words and words + count > MOST_WORDS:
-            yield said[begin : each.start].strip()
+            yield from _portions(said[begin : each.start])
             begin, words = each.start, 0
         words += count
-    left = said[begin:].split()
-    for first in range(0, len(left), MOST_WORDS):
-        yield " ".join(left[first : first + MOST_WORDS])
+    yield from _portions(said[begin:])
+
+
+def _portions(text: str) -> Iterator[str]:
+    words = text.split()
+    for first in range(0, len(words), MOST_WORDS):
+        yield " ".join(words[first : first + MOST_WORDS])
 
 
 def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:

@@ -310,7 +310,7 @@ class AssistantScreen(SafeApp):
         turn = self.state.turn
         if turn is not None:
             self.copy_to_clipboard(turn.heard or turn.user)
-            self.notify("Copied the last answer.")
+            self.notify("Copied the last answer." if turn.heard else "Copied your words.")
 
     def action_dismiss(self) -> None:
         """Leave the focused input line; if there is none, dismiss the warning or error shown."""

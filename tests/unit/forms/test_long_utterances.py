@@ -3,7 +3,7 @@
 from datetime import date
 
 from assistant.forms import FormReader, Value, Way
-from assistant.forms.filling import SURE_ALONE
+from assistant.forms.filling import MOST_WORDS, SURE_ALONE
 from tests.support.slot_reader import MarkedReader, shipped_form
 
 TODAY = date(2026, 11, 18)
@@ -21,6 +21,14 @@ def test_a_long_utterance_is_read_in_parts_and_nothing_at_its_end_is_lost() -> N
         "since": "2026-11-15",
     }
     assert not found.whole
+
+
+def test_a_long_sentence_in_the_middle_is_read_to_its_end() -> None:
+    reader, very = MarkedReader(), " ".join(["very"] * (MOST_WORDS - 2))
+    end = reader.mark("bad {since: three days ago}.")
+    said = f"It hurt. It was {very} {end} It went on and on."
+    found = FormReader(reader).fill(shipped_form("medical_intake"), {}, "", said, TODAY)
+    assert [each.value for each in found.proposals] == ["2026-11-15"]
 
 
 def test_what_a_later_part_gives_is_added_to_what_an_earlier_one_gave() -> None:
