@@ -14,9 +14,9 @@ INTERRUPTIONS, JUDGED_INTERRUPTIONS = (
     "training/interruptions.jsonl",
     "evaluation/interruptions.jsonl",
 )
-PARTS = ("dev", "dev2", "test")
+PARTS = ("dev", "dev2", "test", "test2")
 """The parts of the evaluation sets. Weights are chosen on the first part only; `dev2` was looked at
-during an earlier choice, and only the set of turns has it."""
+during an earlier choice. Only the set of turns has `dev2` and `test2`."""
 PAUSE = "|"
 
 
