@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from assistant.memory.store.open_table import import_lancedb
+from assistant.memory.store.lance_import import import_lancedb
 from assistant.paths import Home
 from assistant.settings_errors import ENVIRONMENT_PREFIX
 from tests.support import keyrings

@@ -211,13 +211,15 @@ def test_a_typed_session_imports_no_engine_of_speech_and_no_client_of_a_server(
     assert "locker" in known
     assert {"assistant.app", "lancedb.db", "models.stt.whisper", "models.tts.piper"} <= loaded
     unused = {
+        "aiohttp.client",
         "ctranslate2",
         "faster_whisper",
         "mcp",
         "onnx",
         "piper",
         "torch",
-        "lance_namespace_urllib3_client.api",
+        "lance_namespace_urllib3_client",
+        "overrides",
     }
     assert loaded & unused == set()
 

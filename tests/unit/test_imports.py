@@ -1,4 +1,5 @@
-"""Imports for good: collection pauses while they run, and leaves what they made alone."""
+"""Imports for good: collection pauses while they run, and leaves what they made alone. Modules that
+are rarely used wait."""
 
 import gc
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ui.process import imports
 from ui.process.imports import imports_for_good
 
 MODULE = "imported_for_good"
@@ -54,3 +56,18 @@ def test_a_failed_import_leaves_the_collector_enabled(module: Path) -> None:
         import_module(MODULE)
 
     assert gc.isenabled()
+
+
+def test_a_module_that_is_rarely_used_is_loaded_when_it_is_used(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(sys, "loaded_in_test", loaded, raising=False)
+    monkeypatch.setattr(imports, "RARELY_USED", {MODULE})
+    module.write_text("import sys\nsys.loaded_in_test.append(__name__)\nVALUE = 7\n")
+
+    with imports_for_good():
+        made = import_module(MODULE)
+    assert loaded == []
+    assert made.VALUE == 7
+    assert loaded == [MODULE]
