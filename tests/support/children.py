@@ -14,7 +14,12 @@ from tests.support.patience import PATIENCE_S
 
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
-    ["lancedb", "pytest", "tests.support.idle_home", "tests.support.forgetting"]
+    [
+        "tests.support.lancedb_imported",
+        "pytest",
+        "tests.support.idle_home",
+        "tests.support.forgetting",
+    ]
 )
 Say = Callable[[Any], None]
 
