@@ -89,7 +89,7 @@ def read_talks(part: str, limit: int | None = None, file: Path | None = None) ->
         limit: maximum number of conversations, with all kinds represented as evenly as possible.
 
     Raises:
-        InputUnusable: the file can't be read, or a row can't be used.
+        InputUnusable: the file can't be read, or a row of this part can't be used.
     """
     talks = _read(file or located(FILES[EVERYDAY]), part, _talk)
     return [talks[at] for at in _spread([talk.kind for talk in talks], limit)]
@@ -129,13 +129,13 @@ def _read(file: Path, part: str, make: Callable[[Mapping[str, Any]], Row]) -> li
     for row in read_rows(file, "id", "part", "writer"):
         if row["part"] not in PARTS:
             raise InputUnusable(f"{row['id']} in {file} is of an unknown part: {row['part']}.")
+        if row["part"] != part:
+            continue
         try:
-            made = make(row)
+            found.append(make(row))
         except (KeyError, TypeError, ValueError, re.error) as error:
             told = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else error
             raise InputUnusable(f"{row['id']} in {file} can't be used: {told}.") from error
-        if row["part"] == part:
-            found.append(made)
     return found
 
 

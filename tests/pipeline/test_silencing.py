@@ -14,8 +14,9 @@ from assistant.events import Remarked, SpeechIgnored, TurnStarted
 from assistant.intents import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills import Reply
+from assistant.skills.due import snoozing
 from assistant.skills.due.clocks import Clocks
-from assistant.skills.due.due import DueWatch
+from assistant.skills.due.due import AGAIN_S, DueWatch
 from assistant.skills.due.due_entries import DueEntries
 from assistant.skills.due.snoozing import Snoozing
 from assistant.skills.due.timers import Timers
@@ -251,7 +252,9 @@ class TheLoops:
         return self.talk.loop.ringer.silence()
 
 
-async def test_a_timer_is_snoozed_by_voice_and_rings_again(tmp_path: Path) -> None:
+async def test_a_timer_is_snoozed_by_voice_and_rings_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def now() -> datetime:
         return datetime(2026, 11, 18, tzinfo=UTC) + timedelta(seconds=time.monotonic())
 
@@ -262,6 +265,7 @@ async def test_a_timer_is_snoozed_by_voice_and_rings_again(tmp_path: Path) -> No
     watch = DueWatch(entries, ringer)
     bus.subscribe(watch.watch)
     stt, hears = ScriptedStt("Snooze."), np.concatenate([silence(61.0), sound(0.6, 1.0)])
+    monkeypatch.setattr(snoozing, "USUAL_S", 60.0)
     skills = [Snoozing(watch)]
     async with ringing(tmp_path, stt=stt, hears=hears, classifier=WhatRings(), skills=skills) as (
         talk,
@@ -276,13 +280,13 @@ async def test_a_timer_is_snoozed_by_voice_and_rings_again(tmp_path: Path) -> No
         await until(lambda: len(talk.of(Remarked)) >= 2)
         first, snoozed = [each.text for each in talk.of(Remarked)]
         assert "timer" in first
-        assert snoozed == "I'll ring again in ten minutes."
-        await asyncio.sleep(590)
+        assert snoozed == "I'll ring again in one minute."
+        await asyncio.sleep(50)
         assert heard.bells == 1
         await until(lambda: heard.bells == 2)
         await talk.loop.stop_speaking()
         await until(lambda: not talk.dialogue.ringing)
-        await asyncio.sleep(120)
+        await asyncio.sleep(2 * AGAIN_S)
         assert heard.bells == 2, "it has rung"
         watching.cancel()
     transcript.close()

@@ -19,6 +19,8 @@ from assistant.state import EntryKind, StateStore
 LONDON = ZoneInfo("Europe/London")
 START = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
 """A Wednesday, in winter time."""
+STEP_S = 10.0
+HOUR_S = 3600.0
 
 
 @dataclass
@@ -120,13 +122,13 @@ class Bench:
         return await self.say(CommandKind.UNDO)
 
     async def wait(self, seconds: float) -> list[str]:
-        """Let time pass, with a look at the clock every ten seconds, or every 50 if it takes hours.
-        Return what rang."""
+        """Let time pass, with a look at the clock every ten seconds. If it takes an hour or more,
+        time jumps to the next moment at which something is due. Return what rang."""
         before, end = len(self.ringer.rang), self.set_by_hand.steady + seconds
         await self.watch.check()
-        step = 10.0 if seconds < 7000 else 50.0
-        while self.set_by_hand.steady < end:
-            self.set_by_hand.pass_(min(step, end - self.set_by_hand.steady))
+        while (left := end - self.set_by_hand.steady) > 0:
+            quiet = self.watch._next_s(left) if seconds >= HOUR_S else 0.0
+            self.set_by_hand.pass_(min(max(STEP_S, quiet), left))
             await self.watch.check()
         return [text for text, _ in self.ringer.rang[before:]]
 

@@ -4,11 +4,14 @@
 them by eye.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from assistant.events import (
     Event,
@@ -42,43 +45,64 @@ def update(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--snapshot-update"))
 
 
+@pytest.fixture
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
 async def settled(pilot: Pilot[int], app: ReplayScreen) -> str:
     """The picture, once all events are drawn and the layout is stable."""
-    before = ""
+    before: list[Strip] = []
     while True:
         await pilot.pause(0.1)
-        picture = normal(app.export_screenshot())
-        if app.up_to_date and picture == before:
-            return picture
-        before = picture
+        drawn = app.screen._compositor.render_strips()
+        if app.up_to_date and drawn == before:
+            return normal(app.export_screenshot())
+        before = drawn
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_demo_looks_as_in_the_stored_pictures(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    update: bool,
-    theme: str,
-    size: tuple[int, int],
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    path = located("recordings/demo.jsonl")
-    replay = Replay(load(Recordings(tmp_path), path), paused=True)
-    home = Home(tmp_path)
+@asynccontextmanager
+async def opened(
+    replay: Replay, folder: Path, size: tuple[int, int]
+) -> AsyncIterator[tuple[ReplayScreen, Pilot[int]]]:
+    """A screen with the first of the themes."""
+    home = Home(folder)
     loaded = load_settings(
-        home.settings_file, environment={}, flags={"screen.theme": THEMES[theme]}
+        home.settings_file, environment={}, flags={"screen.theme": next(iter(THEMES.values()))}
     )
     app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
-    different = {}
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: replay.started)
+        yield app, pilot
+
+
+async def differences(
+    app: ReplayScreen, pilot: Pilot[int], tab: str, size: tuple[int, int], *, update: bool
+) -> dict[str, str]:
+    """How the tab differs from its stored pictures, by their names."""
+    different = {}
+    for name, theme in THEMES.items():
+        app.theme = theme
+        picture = f"{tab}_{size[0]}x{size[1]}_{name}"
+        if lines := difference(picture, await settled(pilot, app), update=update):
+            different[picture] = lines
+    return different
+
+
+@pytest.mark.usefixtures("colours")
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_demo_looks_as_in_the_stored_pictures(
+    tmp_path: Path, update: bool, size: tuple[int, int]
+) -> None:
+    path = located("recordings/demo.jsonl")
+    replay = Replay(load(Recordings(tmp_path), path), paused=True)
+    different: dict[str, str] = {}
+    async with opened(replay, tmp_path, size) as (app, pilot):
         await pilot.press(*["n"] * TURNS)
         for tab, key in TABS.items():
             await pilot.press(key)
-            name = f"{tab}_{size[0]}x{size[1]}_{theme}"
-            different[name] = difference(name, await settled(pilot, app), update=update)
-    assert {name: lines for name, lines in different.items() if lines} == {}
+            different |= await differences(app, pilot, tab, size, update=update)
+    assert different == {}
 
 
 def kept(seconds: int) -> tuple[tuple[datetime, Event], ...]:
@@ -174,27 +198,15 @@ def plan() -> tuple[Event, ...]:
     )
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.usefixtures("colours")
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_organiser_of_a_recording_looks_as_in_the_stored_pictures(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    update: bool,
-    theme: str,
-    size: tuple[int, int],
+    tmp_path: Path, update: bool, size: tuple[int, int]
 ) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
     replay = Replay(PlayableRecording(BEGAN, kept(seconds=50)), paused=True)
-    home = Home(tmp_path)
-    loaded = load_settings(
-        home.settings_file, environment={}, flags={"screen.theme": THEMES[theme]}
-    )
-    app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: replay.started)
+    async with opened(replay, tmp_path, size) as (app, pilot):
         await pilot.press("n", "6")
-        name = f"organiser_{size[0]}x{size[1]}_{theme}"
-        assert difference(name, await settled(pilot, app), update=update) == ""
+        assert await differences(app, pilot, "organiser", size, update=update) == {}
 
 
 def test_a_difference_between_pictures_is_detected(

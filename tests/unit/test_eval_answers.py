@@ -94,18 +94,32 @@ def written(file: Path, *rows: object) -> Path:
 # -- the sets -----------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def all_talks() -> dict[str, list[Talk]]:
+    return {part: read_talks(part) for part in PARTS}
+
+
+@pytest.fixture(scope="module")
+def all_people() -> dict[str, list[Person]]:
+    return {part: read_people(part) for part in PARTS}
+
+
 @pytest.mark.parametrize("part", PARTS)
-def test_both_parts_have_all_kinds_and_writers_of_their_own(part: str) -> None:
-    talks, people = read_talks(part), read_people(part)
+def test_both_parts_have_all_kinds_and_writers_of_their_own(
+    part: str, all_talks: dict[str, list[Talk]], all_people: dict[str, list[Person]]
+) -> None:
     [other] = set(PARTS) - {part}
 
-    assert len(talks) == len({each.id for each in talks}) == 168
-    assert len(people) == len({each.id for each in people}) == 10
-    assert {len(each.questions) for each in people} == {10}
-    for mine, others in ((talks, read_talks(other)), (people, read_people(other))):
+    assert len(all_talks[part]) == len({each.id for each in all_talks[part]}) == 168
+    assert len(all_people[part]) == len({each.id for each in all_people[part]}) == 10
+    assert {len(each.questions) for each in all_people[part]} == {10}
+    for mine, others in (
+        (all_talks[part], all_talks[other]),
+        (all_people[part], all_people[other]),
+    ):
         assert {each.writer for each in mine}.isdisjoint(each.writer for each in others)
         assert {each.id for each in mine}.isdisjoint(each.id for each in others)
-    assert {each.kind for each in read_talks(part, 10)} == {each.kind for each in talks}
+    assert {each.kind for each in read_talks(part, 10)} == {each.kind for each in all_talks[part]}
     few = read_people(part, 7)
     assert [len(each.questions) for each in few] == [7]
     assert [q.kind for q in few[0].questions].count("changed") == 2

@@ -1,19 +1,28 @@
 """The data that encoders are trained with, which share nothing with those that measure them."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from data import located
 from scripts.common.rows import read_rows
 from scripts.train.reranking_lessons import NEAR_MISSES, PEOPLE
-from scripts.train.training_data import FILES, read_pairs
+from scripts.train.training_data import FILES, Told, read_pairs
 
 EVALUATION = Path(located("evaluation/README.md")).parent
+NO_WORD = re.compile(r"[\W_]+")
+
+
+@pytest.fixture(scope="module")
+def pairs() -> dict[str, list[Told]]:
+    return {name: read_pairs(name) for name in FILES}
 
 
 def plain(text: str) -> str:
-    return " ".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+    return NO_WORD.sub(" ", text.lower()).strip()
 
 
 def strings(value: object) -> Iterator[str]:
@@ -25,15 +34,17 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(each)
 
 
-def test_each_utterance_occurs_once_with_its_questions() -> None:
-    pairs = [each for name in FILES for each in read_pairs(name)]
-    assert len({plain(each.said) for each in pairs}) == len(pairs) >= 18_000
-    assert all(len(each.asked) == len(each.beside) == 2 for each in pairs)
-    assert all(text.strip() for each in pairs for text in each.texts)
+def test_each_utterance_occurs_once_with_its_questions(pairs: dict[str, list[Told]]) -> None:
+    every = [each for some in pairs.values() for each in some]
+    assert len({plain(each.said) for each in every}) == len(every) >= 18_000
+    assert all(len(each.asked) == len(each.beside) == 2 for each in every)
+    assert all(text.strip() for each in every for text in each.texts)
 
 
-def test_near_misses_belong_to_an_utterance_and_are_none_of_its_questions() -> None:
-    asked = {each.said: each.asked for name in FILES for each in read_pairs(name)}
+def test_near_misses_belong_to_an_utterance_and_are_none_of_its_questions(
+    pairs: dict[str, list[Told]],
+) -> None:
+    asked = {each.said: each.asked for some in pairs.values() for each in some}
     rows = read_rows(located(NEAR_MISSES))
     assert len({row["said"] for row in rows}) == len(rows) > 1_500
     for row in rows:
@@ -43,8 +54,8 @@ def test_near_misses_belong_to_an_utterance_and_are_none_of_its_questions() -> N
         assert all(texts)
 
 
-def test_no_training_sentence_is_used_to_measure_recall() -> None:
-    learnt = {plain(text) for name in FILES for each in read_pairs(name) for text in each.texts}
+def test_no_training_sentence_is_used_to_measure_recall(pairs: dict[str, list[Told]]) -> None:
+    learnt = {plain(text) for some in pairs.values() for each in some for text in each.texts}
     for name in (NEAR_MISSES, PEOPLE):
         learnt |= {plain(text) for row in read_rows(located(name)) for text in strings(row)}
     measured = {
@@ -58,12 +69,12 @@ def test_no_training_sentence_is_used_to_measure_recall() -> None:
     assert learnt & measured == set()
 
 
-def test_a_limited_selection_is_spread_over_the_file() -> None:
+def test_a_limited_selection_is_spread_over_the_file(pairs: dict[str, list[Told]]) -> None:
     name = FILES[0]
-    pairs = read_pairs(name)
+    every = pairs[name]
     for limit in (100, 2700):
         some = read_pairs(name, limit)
         assert len(some) == limit
-        places = [pairs.index(each) for each in (*some[:3], some[-1])]
+        places = [every.index(each) for each in (*some[:3], some[-1])]
         assert places[2] - places[1] == places[1] - places[0] > 1
-        assert places[-1] > 0.8 * len(pairs)
+        assert places[-1] > 0.8 * len(every)

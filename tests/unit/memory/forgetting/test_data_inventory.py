@@ -4,7 +4,7 @@ forgotten memory stays in RAM."""
 import asyncio
 import gc
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +33,9 @@ from ui.commands import main
 from ui.process import logs
 
 SAID = "My dog Max loves to fetch sticks."
+AT_ONCE = 10_000
+"""Objects whose referents are listed at once."""
+PLAIN = (tuple, dict)
 
 
 def unclaimed(home: Home) -> list[str]:
@@ -121,17 +124,23 @@ def test_a_conversion_or_a_store_set_aside_leaves_no_unlisted_files(home: Home) 
 # -- RAM ----------------------------------------------------------------------------------------
 
 
-def strings() -> Iterator[str]:
-    """All strings in RAM that containers refer to, and all keys that are strings."""
+def strings() -> Iterable[str]:
+    """All strings in RAM that containers refer to, each once, and all keys that are strings."""
     gc.unfreeze()  # otherwise objects from before a session began are missing
     gc.collect()
-    for each in gc.get_objects():
-        for inner in (each, *gc.get_referents(each)):
-            # `isinstance` could be fooled by objects that define `__class__`.
-            if type(inner) is str:
-                yield inner
-            elif issubclass(type(inner), dict):  # `gc` doesn't report keys that are strings
-                yield from (key for key in list(inner) if type(key) is str)
+    every, found = gc.get_objects(), dict[int, str]()
+    for start in range(0, len(every), AT_ONCE):
+        some = every[start : start + AT_ONCE]
+        inner = gc.get_referents(*some)
+        # `get_objects` leaves out those that hold nothing but strings and the like.
+        plain = [each for each in inner if type(each) in PLAIN and not gc.is_tracked(each)]
+        inner += gc.get_referents(*plain)
+        # `isinstance` could be fooled by objects that define `__class__`.
+        found.update((id(each), each) for each in inner if type(each) is str)
+        for each in (*some, *plain):
+            if issubclass(type(each), dict):  # `gc` doesn't report keys that are strings
+                found.update((id(key), key) for key in list(each) if type(key) is str)
+    return found.values()
 
 
 def secret() -> str:

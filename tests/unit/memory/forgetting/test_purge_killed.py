@@ -201,7 +201,7 @@ def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
 @pytest.mark.parametrize(
     ("kills", "session", "look"),
     [
-        (4, purge, check),
+        (2, purge, check),
         (2, remove, check_removed),
         pytest.param(100, purge, check, marks=pytest.mark.long),
         pytest.param(50, remove, check_removed, marks=pytest.mark.long),
