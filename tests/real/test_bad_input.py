@@ -25,7 +25,7 @@ REMEMBERING = {
     "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_LLM__TIMEOUT_S": "300",
-    "ASSISTANT_LLM__CONTEXT_TOKENS": "512",  # limits how much of the megabyte is read
+    "ASSISTANT_LLM__CONTEXT_TOKENS": "640",  # limits how much of the megabyte is read
 }
 TOO_LONG = "That was too long to read in full; I used its beginning and its end."
 NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
@@ -63,6 +63,9 @@ def test_any_typed_input_is_answered_and_stored(tmp_path: Path) -> None:
         assert isinstance(stdin, TextIOWrapper)
         for line, _ in ((b"", ""), (b"  \t ", ""), *LINES):
             stdin.buffer.write(line + b"\n")
+        stdin.buffer.flush()
+        for _ in LINES:
+            talk.wait_for("turn")
         talk.end_input()
         assert talk.finish() == 0
     assert [row["text"] for row in troubles(talk)] == [TOO_LONG]
