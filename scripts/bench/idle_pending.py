@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -48,15 +49,24 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
     Raises:
         StoreError, ModelError: something is missing or broken.
     """
-    settings = settings_of(profile, pending=True)
     others, facts = said_and_asked()
     told = [text for text, _ in facts] + others
+    store(home, profile, islice(cycle(told), exchanges))
+
+
+def store(home: Home, profile: str, said: Iterable[str]) -> None:
+    """Store and remember what a user said, without extracting facts. Blocking.
+
+    Raises:
+        StoreError, ModelError: something is missing or broken.
+    """
+    settings = settings_of(profile, pending=True)
     with ExitStack() as stack:
         vault = stack.enter_context(closing(open_vault(home, settings)))
         encoder = partial(profile_encoder, settings)
         memory = stack.enter_context(open_memory(home, settings, vault.key, encoder, print))
         talk = Conversation.begin(settings.general.user)
-        for number, text in enumerate(islice(cycle(told), exchanges)):
+        for number, text in enumerate(said):
             if number % TURNS == 0:
                 talk = Conversation.begin(settings.general.user)
             at = datetime.now(UTC) - AGO + timedelta(minutes=number)

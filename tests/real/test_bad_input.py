@@ -63,6 +63,9 @@ def test_any_typed_input_is_answered_and_stored(tmp_path: Path) -> None:
         assert isinstance(stdin, TextIOWrapper)
         for line, _ in ((b"", ""), (b"  \t ", ""), *LINES):
             stdin.buffer.write(line + b"\n")
+        stdin.buffer.flush()
+        for _ in LINES:
+            talk.wait_for("turn")
         talk.end_input()
         assert talk.finish() == 0
     assert [row["text"] for row in troubles(talk)] == [TOO_LONG]

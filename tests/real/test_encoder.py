@@ -145,50 +145,34 @@ def test_unusual_text_has_a_vector(encoder: OnnxEncoder, text: str) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
+def test_a_model_prepared_by_an_earlier_version_is_prepared_again_without_a_network(
     store: ModelStore, folder: Path, tmp_path: Path, encoder: OnnxEncoder
 ) -> None:
-    copy = tmp_path / "encoder"
-    for file in store.catalogue.get(folder.name).files:
-        (copy / file.name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / file.name, copy / file.name)
+    copy = tmp_path / folder.name
+    model, record = store.catalogue.get(folder.name), manifest.read(folder)
+    assert record
+    assert {FULL, QUANTISED, INTENTS, OnnxSlotReader.GRAPH} <= set(model.prepared)
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(*model.prepared))
     made = OnnxEncoder(copy)
     with pytest.raises(ModelFailed, match="before it was loaded"):
         made.encode(["hello"])
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
-    model = store.catalogue.get(folder.name)
-    adapters = [f"--{name}={each.path}" for name, each in model.adapters.items()]
-    assert main([str(copy), *adapters]) == 0
-    assert {FULL, QUANTISED, INTENTS, OnnxSlotReader.GRAPH} <= set(model.prepared)
     for name in model.prepared:
-        assert (copy / name).read_bytes() == (folder / name).read_bytes()
-    made.load()
-    np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
-
-
-def test_a_model_prepared_by_an_earlier_version_is_prepared_again_without_a_network(
-    store: ModelStore, folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / folder.name)
+        (copy / name).write_bytes(b"earlier")
+    earlier = tuple(each.model_copy(update={"bytes": 7}) for each in record.prepared)
+    manifest.write(copy, record.model_copy(update={"preparation": 2, "prepared": earlier}))
     old = replace(store, cache=tmp_path, environment={"HF_ENDPOINT": "http://127.0.0.1:9"})
-    record = manifest.read(folder)
-    assert record
-    graph = tmp_path / folder.name / INTENTS
-    graph.write_bytes(b"earlier")
-    graphs = [
-        each.model_copy(update={"bytes": 7}) if each.name == INTENTS else each
-        for each in record.prepared
-    ]
-    earlier = record.model_copy(update={"preparation": 2, "prepared": tuple(graphs)})
-    manifest.write(tmp_path / folder.name, earlier)
     assert old.missing([folder.name]) == [folder.name]
 
     [pulled] = old.pull([folder.name])
 
     assert pulled.bytes == 0
     old.verify(folder.name)
-    assert graph.read_bytes() == (folder / INTENTS).read_bytes()
+    for name in model.prepared:
+        assert (copy / name).read_bytes() == (folder / name).read_bytes()
+    made.load()
+    np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
 
 
 def test_an_unusable_folder_is_explained(

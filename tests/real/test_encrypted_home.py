@@ -13,18 +13,19 @@ from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support import keyrings
-from tests.support.talking import Talk
+from tests.support.model_server import model_server
+from tests.support.talking import Row, Talk
 
 pytestmark = pytest.mark.real
 
 TALKING = {
     "ASSISTANT_MEMORY__ENABLED": "true",
-    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
     "ASSISTANT_GENERAL__USER": "me",
 }
 RARE = ("Zyzzyvax", "quixotry", "Brobdingnag")
 SAID = "My ferret Zyzzyvax lives in Brobdingnag and loves quixotry."
 ASKED = "Where does Zyzzyvax live?"
+ANSWER = "Ferrets sleep most of the day, I hear."
 TINY = ("--profile", "tiny")
 
 
@@ -57,8 +58,8 @@ def vectors_of(home: Home, settings: Settings) -> list[bytes]:
     return [row.astype(np.float32).tobytes()[:64] for row in array[present]]
 
 
-def test_no_file_contains_a_word_or_a_vector(home: Home, keyring: Path) -> None:
-    environment = TALKING | keyrings.environment(keyring)
+def talked(home: Home, environment: dict[str, str]) -> list[Row]:
+    """The turns of two sessions, in which one recalls what was said in the other."""
     with Talk(home.root, *TINY, "--text", env=environment) as talk:
         talk.wait_for("memories")
         talk.say(SAID)
@@ -73,12 +74,18 @@ def test_no_file_contains_a_word_or_a_vector(home: Home, keyring: Path) -> None:
         talk.say(ASKED)
         talk.end_input()
         assert talk.finish() == 0
-        turns += talk.of("turn")
+        return turns + talk.of("turn")
+
+
+def test_no_file_contains_a_word_or_a_vector(home: Home, keyring: Path) -> None:
+    with model_server(lambda _newest: ANSWER) as endpoint:
+        server = {"ASSISTANT_LLM__ENDPOINT": endpoint}
+        turns = talked(home, TALKING | server | keyrings.environment(keyring))
     assert len(turns) == 2
     heard = tuple(turn["user"] for turn in turns)
-    answers = tuple(turn["assistant"][:16] for turn in turns if len(turn["assistant"]) >= 16)
-    words = (*RARE, *heard, *answers)
     assert heard == (SAID, ASKED)
+    assert {turn["assistant"] for turn in turns} == {ANSWER}
+    words = (*RARE, *heard, ANSWER)
 
     vectors = vectors_of(home, Settings())
     assert len(vectors) >= 3

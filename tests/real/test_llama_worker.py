@@ -96,7 +96,7 @@ def test_a_request_cancelled_while_its_prompt_is_read_is_read_no_further(
 
 
 def test_a_prompt_read_in_pieces_gets_the_same_answer_at_the_same_cost(worker: PipedWorker) -> None:
-    text = WORDS[:400]
+    text = WORDS[:240]
     answers: list[tuple[str, Reply]] = []
     for number, (pieces, slot) in enumerate([(False, 0), (True, 1), (True, 1)]):
         worker.ask(number, text, 8, slot, pieces=pieces)
@@ -125,7 +125,7 @@ def test_the_pieces_read_before_a_request_is_cancelled_remain_cached(
     first = worker.hear_until(lambda reply: "done" in reply)["done"]
     assert 0 < first["read"] < 1500
 
-    worker.ask(3, WORDS[:400], 1, 1, pieces=True)
+    worker.ask(3, WORDS[:240], 1, 1, pieces=True)
     third = worker.hear_until(lambda reply: "done" in reply)["done"]
     assert third["cached"] > 0
     assert third["generated"] == 1
@@ -134,8 +134,8 @@ def test_the_pieces_read_before_a_request_is_cancelled_remain_cached(
 def test_answers_of_two_lanes_are_interleaved_and_belong_to_their_requests(
     worker: PipedWorker,
 ) -> None:
-    worker.ask(1, "Count to fifty.", 20)
-    worker.ask(2, "Count to fifty.", 20, slot=1)
+    worker.ask(1, "Count to fifty.", 10)
+    worker.ask(2, "Count to fifty.", 10, slot=1)
     replies: list[Reply] = []
     while sum("done" in reply for reply in replies) < 2:
         replies.append(worker.hear())
@@ -165,7 +165,9 @@ def test_the_worker_ignores_ctrl_c_and_ends_with_its_input(worker: PipedWorker) 
     assert not worker.folder.exists()
 
 
-@pytest.mark.parametrize("repetition", range(4))
+@pytest.mark.parametrize(
+    "repetition", [0, 1, *(pytest.param(each, marks=pytest.mark.long) for each in range(2, 8))]
+)
 @pytest.mark.parametrize("sent", [b"", b'{"id": 1, "requ'], ids=["nothing", "half a request"])
 def test_the_worker_ends_even_if_its_parent_died_before_the_model_was_loaded(
     tmp_path: Path, sent: bytes, repetition: int

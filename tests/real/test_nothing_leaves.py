@@ -13,6 +13,7 @@ import pytest
 
 from assistant.paths import APP_NAME, models_cache
 from models import catalogue
+from models.download.cache import ModelStore
 from tests.support.hub_server import hub_server
 from tests.support.small_models import write_wheel
 from tests.support.traced import Traced, trace
@@ -104,5 +105,8 @@ def test_downloads_connect_only_to_their_sources(tmp_path: Path) -> None:
     assert traced.outside == []
     assert traced.name_services == 0
     assert traced.ports == {int(url.rpartition(":")[2]) for url in (hub.url, index)}
-    assert {path.name for path in (tmp_path / "cache").iterdir()} >= {ENCODER, VOICE}
+    store = ModelStore(tmp_path / "cache", catalogue.read())
+    for name in (ENCODER, VOICE):
+        store.verify(name)
+    assert all((store.location(ENCODER) / name).stat().st_size for name in encoder.prepared)
     assert [path for path in (tmp_path / "person").rglob("*") if path.is_file()] == []

@@ -1,4 +1,5 @@
-"""Idle work with a real model stops when somebody speaks, and is done again later."""
+"""Idle work with a real model, which judges facts from what a user said. It stops when somebody
+speaks, and is done again later."""
 
 import asyncio
 import os
@@ -10,19 +11,25 @@ import pytest
 
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from assistant.memory.transcript.fact_rows import EXTRACTED
+from assistant.memory.transcript.fact_rows import EXTRACTED, read
 from assistant.paths import Home
-from scripts.bench.idle_pending import fill
+from scripts.bench.idle_pending import fill, store
 from scripts.bench.preemption import PATIENCE_S, Working, working
 from tests.support.memories import stored
 
 pytestmark = pytest.mark.real
 
 USER = "me"
+SAID = (
+    "My sister Clara lives in Porto, and I'm allergic to peanuts.",
+    "What's the capital of Norway?",
+)
+FACTS = {"The user's sister Clara lives in Porto.", "The user is allergic to peanuts."}
 
 
-async def interrupted(home: Home, times: int) -> None:
-    """Interrupt idle work `times` times, then let it finish."""
+async def interrupted(home: Home, times: int) -> tuple[dict[str, set[str]], set[str]]:
+    """Interrupt idle work `times` times, then let it finish. Returns the facts, by what was said,
+    and the texts of the facts that are remembered."""
     chance = Random(3)
     async with working(home, "tiny", lambda _: None) as idle:
         for _ in range(times):
@@ -31,16 +38,24 @@ async def interrupted(home: Home, times: int) -> None:
             assert all(each.state != "dead" for each in idle.scheduler.queue.counts())
         assert len(idle.scheduler.yields) == times
         await empty(idle)
-        all_is_done_once(idle)
+        remembered = all_is_done_once(idle)
+        ids = idle.transcript.exchange_ids(USER)
+        facts = read(idle.transcript, USER, ids)
+        return {
+            each.user_text: {fact["text"] for fact in facts[each.id] if fact is not None}
+            for _, each in idle.transcript.exchanges(USER, ids)
+        }, remembered
 
 
-def all_is_done_once(idle: Working) -> None:
+def all_is_done_once(idle: Working) -> set[str]:
+    """Returns the texts of the facts that are remembered."""
     ids = idle.transcript.exchange_ids(USER)
     assert DerivedOutputs(idle.transcript, USER).of(EXTRACTED).keys() == ids
     facts = [each for each in stored(idle.memory.table, USER) if each.kind != MemoryKind.EXCHANGE]
     texts = [each.text for each in facts]
     assert len(set(texts)) == len(texts)
     assert {source for each in facts for source in each.sources} <= ids
+    return set(texts)
 
 
 async def empty(idle: Working) -> None:
@@ -48,9 +63,15 @@ async def empty(idle: Working) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_idle_work_with_a_real_model_stops_and_is_done_again(home: Home) -> None:
-    await asyncio.to_thread(fill, home, "tiny", 4)
-    await interrupted(home, 1)
+async def test_idle_work_stops_and_is_done_again_and_only_spoken_facts_are_remembered(
+    home: Home,
+) -> None:
+    await asyncio.to_thread(store, home, "tiny", SAID)
+    facts, remembered = await interrupted(home, 1)
+    statement, question = SAID
+    assert facts.keys() == {statement, question}
+    assert facts[question] == set()
+    assert facts[statement] == remembered <= FACTS
 
 
 @pytest.mark.long

