@@ -47,9 +47,7 @@ def test_what_is_remembered_survives_a_restart_and_leaves_no_byte_when_undone_or
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     """So does a wish."""
-    first = talk(
-        tmp_path, SHORT, "Undo that.", "Undo that.", SHORT, LOCKER, ASK_LOCKER, **scripted
-    )
+    first = talk(tmp_path, SHORT, "Undo that.", "Undo that.", SHORT, LOCKER, ASK_LOCKER, **scripted)
     assert remarks(first) == [
         NOTED,
         DROPPED,
