@@ -15,7 +15,6 @@ from tests.support.talking import REMEMBERING, Row, Talk
 pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
-BOB = ("--user", "bob")
 FORGETTING = REMEMBERING | {
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_ENCRYPTION__MODE": "off",
@@ -100,21 +99,24 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     assert not tells(asked_dog, "Quimby")
     assert tells(asked_cat, "sleeps all day")
 
-    with typed(tmp_path, *BOB, **scripted) as somebody_else:
+    with typed(tmp_path, "--user", "bob", **scripted) as somebody_else:
         assert somebody_else.wait_for("memories")["count"] == 0
-        for line in (ASK_CAT, "My locker code is 4471."):
-            somebody_else.say(line)
+        somebody_else.say(ASK_CAT)
         somebody_else.end_input()
         assert somebody_else.finish() == 0
     assert somebody_else.of("turn")[0]["memories"] == []
-    forget_what_was_asked_about(tmp_path)
 
 
-def forget_what_was_asked_about(home: Path) -> None:
-    """After a question, "Forget that." forgets what was asked about, whatever the model answers,
-    and from typed words to the bytes on the disk."""
-    with typed(home, *BOB, ASSISTANT_FORGET__GRACE_S="1") as talk:
-        assert talk.wait_for("memories")["count"] == 4
+def test_after_a_question_forget_that_forgets_what_was_asked_about(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
+    """Whatever the model answers, and from typed words to the bytes on the disk."""
+    with typed(tmp_path, **scripted) as first:
+        first.say("My locker code is 4471.")
+        first.end_input()
+        assert first.finish() == 0
+    with typed(tmp_path, ASSISTANT_FORGET__GRACE_S="1") as talk:
+        assert talk.wait_for("memories")["count"] == 2
         talk.say("What is my locker code?")
         assert tells(talk.wait_for("turn"), "4471")
         talk.say("Forget that.")
@@ -122,7 +124,9 @@ def forget_what_was_asked_about(home: Path) -> None:
         assert talk.wait_for("forgotten")["clean"] is True
         talk.end_input()
         assert talk.finish() == 0
-    left = [each.name for each in home.rglob("*") if each.is_file() and CODE in each.read_bytes()]
+    left = [
+        each.name for each in tmp_path.rglob("*") if each.is_file() and CODE in each.read_bytes()
+    ]
     assert left == []
 
 
