@@ -1,18 +1,15 @@
 """The command remembers, and forgets by voice and keyboard, with real models and restarts."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import soundfile
 
-from assistant.paths import models_cache
 from assistant.voice.audio.interfaces import MIC_RATE
 from models.interfaces import Samples
+from tests.support.command_line import in_this_process
 from tests.support.talking import REMEMBERING, Row, Talk
 
 pytestmark = pytest.mark.real
@@ -42,23 +39,9 @@ def tells(turn: Row, name: str) -> bool:
 
 
 def asked(home: Path, *words: str) -> Row:
-    """The answer of a command that runs in a separate process."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "ui.commands.main",
-            "--home",
-            str(home),
-            "--json",
-            "memory",
-            *words,
-            *TINY,
-        ],
-        env={**os.environ, **FORGETTING, "ASSISTANT_MODELS_CACHE": str(models_cache())},
-        capture_output=True,
-        text=True,
-        check=False,
+    """The answer of a command, which asks the running assistant."""
+    done = in_this_process(
+        *("--home", str(home), "--json", "memory", *words, *TINY), home=home, **FORGETTING
     )
     assert (done.returncode, done.stderr) == (0, "")
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -91,7 +74,7 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
         assert first.finish() == 0
     assert all(turn["memories"] == [] for turn in first.of("turn"))
 
-    with typed(tmp_path) as talk:
+    with typed(tmp_path, **scripted) as talk:
         assert talk.wait_for("memories")["count"] == 2
         for line in (ASK_DOG, FORGET_DOG, ASK_DOG, CAT, "Forget that.", "Undo that."):
             talk.say(line)
@@ -148,14 +131,14 @@ def test_after_a_question_forget_that_forgets_what_was_asked_about(
 
 
 def test_an_exchange_is_forgotten_and_brought_back_by_voice(
-    tmp_path: Path, speaker: Callable[[str], Samples]
+    tmp_path: Path, speaker: Callable[[str], Samples], scripted: dict[str, str]
 ) -> None:
     recordings: list[str] = []
     for number, line in enumerate((DOG, FORGET_DOG, "Undo that.")):
         path = tmp_path / f"{number}.wav"
         soundfile.write(path, speaker(line), MIC_RATE)
         recordings += ["--input", str(path)]
-    with Talk(tmp_path / "home", *TINY, *recordings, env=FORGETTING) as talk:
+    with Talk(tmp_path / "home", *TINY, *recordings, env=FORGETTING | scripted) as talk:
         assert talk.finish() == 0
     [told] = talk.of("turn")
     assert "dog" in told["user"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.eval_forms import main
-from tests.support.command_line import in_own_process
+from tests.support.command_line import in_this_process
 from tests.support.talking import REMEMBERING, Talk
 
 pytestmark = pytest.mark.real
@@ -35,7 +35,7 @@ def test_plain_answers_fill_in_a_form_and_are_there_afterwards(
             assert talk.rows[-1].get("text", "").endswith(asked), talk.rows[-1]
         talk.end_input()
         assert talk.finish() == 0
-    printed = in_own_process("forms", "export", "-", "--markdown", home=tmp_path, **environment)
+    printed = in_this_process("forms", "export", "-", "--markdown", home=tmp_path, **environment)
     assert re.fullmatch(
         r"# Appointment\n\n"
         r"- \*\*with\*\*: Doctor Smith\n"

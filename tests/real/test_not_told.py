@@ -1,5 +1,5 @@
 """A question about the user's life is answered from what was told, or it is said at once that this
-was not told, with real models and a restart."""
+was not told, with real encoders and a restart."""
 
 from pathlib import Path
 
@@ -7,15 +7,13 @@ import pytest
 
 from assistant.context import NOT_TOLD
 from assistant.paths import models_cache
-from tests.support.command_line import in_own_process, objects
+from tests.support.command_line import in_this_process, objects
 from tests.support.talking import REMEMBERING, Row, typed
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]  # a busy machine judges no memory in time
 
 TELLING = REMEMBERING | {
     "ASSISTANT_ENCRYPTION__MODE": "off",
-    "ASSISTANT_LLM__TEMPERATURE": "0",
-    "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
 }
 DOG = "My dog is called Max."
 OTHERS = ("My dog has chewed my new shoes.", "My sister Anna lives in York.")
@@ -23,9 +21,9 @@ TOLD, NOT_EVEN_TOLD = "What is my dog called?", "When was my dog born?"
 
 
 def explained(home: Path, turn: str) -> list[Row]:
-    """The rows of `assistant memory why` in a process of its own."""
+    """The rows of `assistant memory why` without a running assistant."""
     words = ("--json", "memory", "why", turn, "--profile", "tiny")
-    done = in_own_process(*words, home=home, ASSISTANT_MODELS_CACHE=str(models_cache()), **TELLING)
+    done = in_this_process(*words, home=home, ASSISTANT_MODELS_CACHE=str(models_cache()), **TELLING)
     assert done.returncode == 0, done.stderr
     return objects(done.stdout.splitlines())
 
@@ -35,7 +33,7 @@ def test_what_was_told_is_shown_to_the_model_and_what_was_not_is_said_not_to_be_
 ) -> None:
     typed(tmp_path, DOG, *OTHERS, env=TELLING | scripted)
     lines = ("Hello.", NOT_EVEN_TOLD, TOLD)
-    _, fixed, answered = typed(tmp_path, *lines, env=TELLING).of("turn")
+    _, fixed, answered = typed(tmp_path, *lines, env=TELLING | scripted).of("turn")
 
     assert fixed["assistant"] == NOT_TOLD
     assert (fixed["context_tokens"], fixed["latency_ms"]["first_token"]) == (0, None)

@@ -15,15 +15,15 @@ from ui.commands import main
 
 pytestmark = pytest.mark.real
 
-PLAIN = {"ASSISTANT_ENCRYPTION__MODE": "off", "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8"}
+PLAIN = {"ASSISTANT_ENCRYPTION__MODE": "off"}
 DOG = "My dog is called Max and barks at every postman."
 
 
 def test_a_recorded_exchange_is_replayed_until_it_is_forgotten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scripted: dict[str, str]
 ) -> None:
     home = Home(tmp_path / "home")
-    with Talk(home.root, "--profile", "tiny", "--text", "--record", env=PLAIN) as talk:
+    with Talk(home.root, "--profile", "tiny", "--text", "--record", env=PLAIN | scripted) as talk:
         path = Path(talk.wait_for("recording")["path"])
         talk.say(DOG)
         talk.wait_for("turn")

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.paths import Home
 from models.interfaces import Samples
-from tests.support.command_line import in_own_process
+from tests.support.command_line import in_this_process
 from tests.support.patience import PATIENCE_S
 from tests.support.pulse import PulseServer
 from tests.support.talking import REMEMBERING, UNHURRIED, Talk
@@ -137,7 +136,7 @@ def test_a_recalled_memory_is_shown_and_forgotten_with_a_key(
 ) -> None:
     home = tmp_path / "home"
     tell(home, scripted)
-    with Terminal(assistant_screen(home), env=ENVIRONMENT) as terminal:
+    with Terminal(assistant_screen(home), env=ENVIRONMENT | scripted) as terminal:
         terminal.wait_for("2 memories")
         panes = ask(terminal, 1)
         assert re.search(r"you  \S.* dog", panes.left)
@@ -170,25 +169,79 @@ def test_a_recalled_memory_is_shown_and_forgotten_with_a_key(
 
 @pytest.mark.sound
 @pytest.mark.alone
-def test_the_screen_with_a_new_home_hears_its_user_and_answers_aloud(
+def test_the_screen_with_a_new_home_hears_its_user_and_is_used_with_voice_and_keys(
     tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
 ) -> None:
-    with Terminal(assistant_screen(tmp_path / "home"), env=pulse.env | ENVIRONMENT) as terminal:
-        terminal.wait_for("First steps: the microphone")
-        terminal.wait_for("Say something.")
-        pulse.speak(speaker(DOG))
-        terminal.wait_for("I hear you.")
-        terminal.press("Enter")
-        terminal.wait_for("Say hello, or press i and type.")
-        terminal.wait_for(LISTENING)
-        pulse.speak(speaker(DOG))
-        terminal.wait_for(over(1))
-        assert "Say hello" not in terminal.text()
-        panes = Panes(terminal.text())
-        for step in ("end of turn", "words", "recall", "first token", "first sound"):
-            assert panes.timed(step), panes.right["Latency"]
+    """Each part begins and ends on the tab with the conversation."""
+    env = pulse.env | ENVIRONMENT
+    with Terminal(assistant_screen(tmp_path / "home"), env=env) as terminal:
+        answer_aloud_after_the_first_steps(terminal, pulse, speaker)
+        set_a_timer_by_voice_and_remove_it_with_a_key(terminal, pulse, speaker)
+        printed = in_this_process("timers", home=tmp_path / "home", **env)
+        assert (printed.returncode, printed.stdout) == (0, "No timers are running.\n"), printed
+        correct_a_form_with_a_key_and_go_on_by_voice(terminal, pulse, speaker)
+        exported = ("forms", "export", "-", "--markdown")
+        printed = in_this_process(*exported, home=tmp_path / "home", **env)
+        assert printed.stdout.startswith(
+            "# Medical intake\n\n- **reason**: migraine\n- **since**: "
+        )
         terminal.press("C-q")
         assert terminal.wait_end() == 0
+
+
+def answer_aloud_after_the_first_steps(
+    terminal: Terminal, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    terminal.wait_for("First steps: the microphone")
+    terminal.wait_for("Say something.")
+    pulse.speak(speaker(DOG))
+    terminal.wait_for("I hear you.")
+    terminal.press("Enter")
+    terminal.wait_for("Say hello, or press i and type.")
+    terminal.wait_for(LISTENING)
+    pulse.speak(speaker(DOG))
+    terminal.wait_for(over(1))
+    assert "Say hello" not in terminal.text()
+    panes = Panes(terminal.text())
+    for step in ("end of turn", "words", "recall", "first token", "first sound"):
+        assert panes.timed(step), panes.right["Latency"]
+
+
+def set_a_timer_by_voice_and_remove_it_with_a_key(
+    terminal: Terminal, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    """The screen shows how it runs down."""
+    say_until(terminal, pulse, speaker("Set a timer for ten minutes."), SET)
+    terminal.press("6")
+    first = seconds_left(terminal.wait_for(LEFT))
+    assert 0 < first <= 600
+    terminal.wait_for(lambda text: "left" in text and seconds_left(text) < first)
+    terminal.press("d")
+    terminal.wait_for("Removed. The u key brings it back.")
+    terminal.wait_gone(LEFT)
+    terminal.press("1")
+
+
+def correct_a_form_with_a_key_and_go_on_by_voice(
+    terminal: Terminal, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    opens = speaker("Let's fill in the medical intake form.")
+    say_until(terminal, pulse, opens, "What brings you in?")
+    say_until(terminal, pulse, speaker("I have a headache."), "Since when have you had it?")
+    terminal.press("6")
+    terminal.wait_for(re.compile(r"Medical intake  1 of 9\n.*reason +\w"))
+    terminal.press("g", "j", "e")
+    terminal.wait_for("enter saves")
+    terminal.press("C-u")
+    terminal.wait_for("in your own words")  # the line is empty, and shows what it takes
+    terminal.type("migraine")
+    terminal.press("Enter")
+    terminal.wait_for(re.compile(r"reason +migraine\n +since +–"))
+    terminal.press("1")
+    say_until(terminal, pulse, speaker("Since yesterday."), "How bad is it")
+    terminal.press("6")
+    terminal.wait_for(re.compile(r"Medical intake  2 of 9\n +reason +migraine\n +since +\w+day \d"))
+    terminal.press("1")
 
 
 def say_until(terminal: Terminal, pulse: PulseServer, words: Samples, reply: str) -> None:
@@ -215,61 +268,3 @@ def seconds_left(screen: str) -> int:
     found = LEFT.search(screen)
     assert found is not None, screen
     return 60 * int(found[1]) + int(found[2])
-
-
-@pytest.mark.sound
-@pytest.mark.alone
-def test_a_timer_set_by_voice_runs_down_on_the_screen_until_a_key_removes_it(
-    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
-) -> None:
-    home = Home(tmp_path / "home").create()
-    home.settings_file.write_text("")  # no first steps
-    with Terminal(assistant_screen(home.root), env=pulse.env | ENVIRONMENT) as terminal:
-        terminal.wait_for(LISTENING)
-        say_until(terminal, pulse, speaker("Set a timer for ten minutes."), SET)
-        terminal.press("6")
-        first = seconds_left(terminal.wait_for(LEFT))
-        assert 0 < first <= 600
-        terminal.wait_for(lambda text: "left" in text and seconds_left(text) < first)
-        terminal.press("d")
-        terminal.wait_for("Removed. The u key brings it back.")
-        terminal.wait_gone(LEFT)
-        printed = in_own_process("timers", home=home.root, **pulse.env, **ENVIRONMENT)
-        assert (printed.returncode, printed.stdout) == (0, "No timers are running.\n"), printed
-        terminal.press("C-q")
-        assert terminal.wait_end() == 0
-
-
-@pytest.mark.sound
-@pytest.mark.alone
-def test_a_form_filled_in_by_voice_is_corrected_with_a_key_and_goes_on(
-    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
-) -> None:
-    home = Home(tmp_path / "home").create()
-    home.settings_file.write_text("")
-    with Terminal(assistant_screen(home.root), env=pulse.env | ENVIRONMENT) as terminal:
-        terminal.wait_for(LISTENING)
-        opens = speaker("Let's fill in the medical intake form.")
-        say_until(terminal, pulse, opens, "What brings you in?")
-        say_until(terminal, pulse, speaker("I have a headache."), "Since when have you had it?")
-        terminal.press("6")
-        terminal.wait_for(re.compile(r"Medical intake  1 of 9\n.*reason +\w"))
-        terminal.press("g", "j", "e")
-        terminal.wait_for("enter saves")
-        terminal.press("C-u")
-        terminal.wait_for("in your own words")  # the line is empty, and shows what it takes
-        terminal.type("migraine")
-        terminal.press("Enter")
-        terminal.wait_for(re.compile(r"reason +migraine\n +since +–"))
-        terminal.press("1")
-        say_until(terminal, pulse, speaker("Since yesterday."), "How bad is it")
-        terminal.press("6")
-        shown = re.compile(r"Medical intake  2 of 9\n +reason +migraine\n +since +\w+day \d")
-        terminal.wait_for(shown)
-        exported = ("forms", "export", "-", "--markdown")
-        printed = in_own_process(*exported, home=home.root, **pulse.env, **ENVIRONMENT)
-        assert printed.stdout.startswith(
-            "# Medical intake\n\n- **reason**: migraine\n- **since**: "
-        )
-        terminal.press("C-q")
-        assert terminal.wait_end() == 0

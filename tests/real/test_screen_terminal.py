@@ -74,10 +74,11 @@ def restored(terminal: Terminal) -> bool:
 
 
 def test_the_first_run_leads_to_a_conversation_and_shows_the_recovery_key_again(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     home = Home(tmp_path / "home")
     env = {**keyrings.environment(tmp_path / "keyring"), "ASSISTANT_MEMORY__ENABLED": "false"}
+    env |= scripted
     with Terminal(assistant_screen(home.root), env=env) as terminal:
         terminal.wait_for("First steps: the microphone")
         terminal.press("Escape")
@@ -99,10 +100,11 @@ def test_the_first_run_leads_to_a_conversation_and_shows_the_recovery_key_again(
 
 
 def test_printed_text_does_not_disturb_the_screen_and_a_killed_assistant_is_restarted(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     home = used(tmp_path)
-    with Terminal(assistant_screen(home.root), env=with_site(tmp_path, NOISE)) as terminal:
+    env = with_site(tmp_path, NOISE, **scripted)
+    with Terminal(assistant_screen(home.root), env=env) as terminal:
         before = terminal.wait_for("listening")
         if sys.platform == "linux":  # the screen waits for the voice, not the other way round
             own = [

@@ -14,6 +14,7 @@ from moto.server import ThreadedMotoServer
 from assistant.language.speakers import USER
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
+from tests.support.command_line import in_this_process
 from tests.support.object_store import endpoint
 from tests.support.talking import Talk
 
@@ -68,23 +69,16 @@ def start_again(server: ThreadedMotoServer) -> ThreadedMotoServer:
 
 
 def test_nothing_is_lost_if_the_store_is_down_at_the_start_or_later(
-    tmp_path: Path, server: ThreadedMotoServer
+    tmp_path: Path, server: ThreadedMotoServer, scripted: dict[str, str]
 ) -> None:
-    env = environment(endpoint(server))
+    env = environment(endpoint(server)) | scripted
     server.stop()
     with Talk(tmp_path, *TINY, env=env) as talk:
         away = talk.wait_for("notice", severity="warning")
         assert away["text"] == f"The memory store {URI} can't be reached."
         talk.say("My cat is called Kim.")  # the conversation continues
         talk.wait_for("turn")
-        done = subprocess.run(
-            [sys.executable, "-m", "ui.commands.main", "--home", str(tmp_path), "memory", "list"],
-            cwd=ROOT,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = in_this_process("memory", "list", home=tmp_path, **env)
         assert (done.returncode, done.stdout) == (5, "")
         assert done.stderr.startswith(f"The memory store {URI} can't be reached.\n")
         server = start_again(server)

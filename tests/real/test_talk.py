@@ -21,14 +21,18 @@ BRIEF = (*TINY, "--set", "llm.max_answer_tokens=24")
 """Keeps answers as short as the tests allow, since they are played in real time."""
 
 
-def test_a_recording_is_answered_and_the_spoken_answer_equals_the_written_one(
+def test_a_recording_is_answered_silence_is_not_and_the_spoken_answer_equals_the_written_one(
     tmp_path: Path, speaker: Callable[[str], Samples], listener: Listener
 ) -> None:
-    asked, out = tmp_path / "asked.wav", tmp_path / "out.wav"
+    quiet, asked, out = (tmp_path / f"{name}.wav" for name in ("quiet", "asked", "out"))
+    noise = np.random.default_rng(0).normal(0, 3, 32_000).astype(np.int16)
+    soundfile.write(quiet, noise, 16_000)
     soundfile.write(asked, speaker("Tell me about the ocean."), 16_000)
     sure = ("--set", "llm.temperature=0", "--set", "llm.max_answer_tokens=40")
-    with Talk(tmp_path, *TINY, *sure, "--input", str(asked), "--output", str(out)) as talk:
+    inputs = ("--input", str(quiet), "--input", str(asked), "--output", str(out))
+    with Talk(tmp_path, *TINY, *sure, *inputs) as talk:
         assert talk.finish() == 0
+    assert talk.of("ended")[0]["turns"] == 1
     [turn] = talk.of("turn")
     assert "about the ocean" in turn["user"].lower()
     assert turn["assistant"]
@@ -51,73 +55,51 @@ def test_two_recordings_are_two_turns_of_one_conversation(tmp_path: Path, questi
     assert second["context_tokens"] > first["context_tokens"]
 
 
-def test_typed_lines_become_turns_without_any_connection_and_the_end_of_input_ends_the_assistant(
+def test_typed_lines_become_turns_without_any_connection_and_a_killed_worker_is_restarted(
     tmp_path: Path,
 ) -> None:
+    """The interrupted turn ends with an answer or an apology. A killed assistant leaves no process
+    behind."""
     seen = []
     with Talk(tmp_path, *BRIEF, "--text") as talk:
         talk.wait_for("ready")
         talk.say("Hello, I am Max.")
         talk.say("   ")
-        talk.say("What is two and two?")
-        for _ in range(2):
+        talk.say("Tell me a long story about the sea and all its fish.")
+        for event, fields in (("turn", {}), ("phase", {"phase": "thinking"})):
             for process in (psutil.Process(talk.process.pid), *talk.children()):
                 seen += process.net_connections("inet")
-            talk.wait_for("turn")
-        talk.end_input()
-        assert talk.finish() == 0
-    assert [str(c) for c in seen if c.raddr and not c.raddr.ip.startswith("127.")] == []
-    assert [str(c) for c in seen if c.status == psutil.CONN_LISTEN] == []
-    assert [turn["user"] for turn in talk.of("turn")] == [
-        "Hello, I am Max.",
-        "What is two and two?",
-    ]
-    assert talk.of("ended")[0]["turns"] == 2
-
-
-def test_silence_is_not_a_turn(tmp_path: Path) -> None:
-    quiet = tmp_path / "silence.wav"
-    noise = np.random.default_rng(0).normal(0, 3, 32_000).astype(np.int16)
-    soundfile.write(quiet, noise, 16_000)
-    with Talk(tmp_path / "home", *TINY, "--input", str(quiet)) as talk:
-        assert talk.finish() == 0
-    assert talk.of("turn") == []
-
-
-@pytest.mark.parametrize("content", [b"", b"this is not sound"])
-def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(
-    tmp_path: Path, content: bytes
-) -> None:
-    path = tmp_path / "bad.wav"
-    path.write_bytes(content)
-    with Talk(tmp_path / "home", *TINY, "--input", str(path)) as talk:
-        assert talk.finish() == 4
-    [error] = talk.of("error")
-    assert "bad.wav" in error["message"]
-
-
-def test_a_killed_model_worker_is_restarted_and_a_killed_assistant_leaves_none_behind(
-    tmp_path: Path,
-) -> None:
-    """The interrupted turn ends with an answer or an apology."""
-    with Talk(tmp_path, *BRIEF, "--text") as talk:
-        talk.wait_for("ready")
-        talk.say("Tell me a long story about the sea and all its fish.")
-        talk.wait_for("phase", phase="thinking")
+            talk.wait_for(event, **fields)
         [worker] = [child for child in talk.children() if "llama_worker" in str(child.cmdline())]
         worker.kill()
-        first = talk.wait_for("turn")
+        interrupted = talk.wait_for("turn")
         talk.say("Are you still there?")
-        second = talk.wait_for("turn")
+        last = talk.wait_for("turn")
         children = list(talk.children())
         assert children
         os.kill(talk.process.pid, signal.SIGKILL)
         talk.process.wait()
         _, alive = psutil.wait_procs(children, timeout=10)
         assert not alive
-    assert first["assistant"]
-    assert second["assistant"]
-    assert "Sorry" not in second["assistant"]
+    assert [str(c) for c in seen if c.raddr and not c.raddr.ip.startswith("127.")] == []
+    assert [str(c) for c in seen if c.status == psutil.CONN_LISTEN] == []
+    assert [turn["user"] for turn in talk.of("turn")] == [
+        "Hello, I am Max.",
+        "Tell me a long story about the sea and all its fish.",
+        "Are you still there?",
+    ]
+    assert interrupted["assistant"]
+    assert last["assistant"]
+    assert "Sorry" not in last["assistant"]
+
+
+def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "bad.wav"
+    path.write_bytes(b"this is not sound")
+    with Talk(tmp_path / "home", *TINY, "--input", str(path)) as talk:
+        assert talk.finish() == 4
+    [error] = talk.of("error")
+    assert "bad.wav" in error["message"]
 
 
 @pytest.mark.parametrize("moment", ["starting", "ready", "thinking"])

@@ -93,9 +93,9 @@ def test_words_interrupt_an_answer_after_a_lost_sound_server_is_back(
 
 
 def test_missing_sound_devices_are_reported_and_typing_still_works(
-    tmp_path: Path, pulse: PulseServer
+    tmp_path: Path, pulse: PulseServer, scripted: dict[str, str]
 ) -> None:
-    env = {**pulse.env, "PULSE_SERVER": "unix:/nonexistent/socket"}
+    env = {**pulse.env, **scripted, "PULSE_SERVER": "unix:/nonexistent/socket"}
     with Talk(tmp_path, "--profile", "tiny", "--text", "--speak", env=env) as talk:
         talk.say("Hello.")
         talk.end_input()

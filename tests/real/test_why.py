@@ -7,7 +7,7 @@ import pytest
 
 from assistant.paths import models_cache
 from assistant.skills.memory.explaining import BESIDE_NOTES, FROM_MODEL, NOTHING_SAID
-from tests.support.command_line import in_own_process, objects
+from tests.support.command_line import in_this_process, objects
 from tests.support.talking import REMEMBERING, Row, Talk, typed
 
 pytestmark = pytest.mark.real
@@ -33,9 +33,9 @@ def remarks(talking: Talk) -> list[str]:
 
 
 def explained(home: Path, *words: str) -> list[Row]:
-    """The rows of `assistant memory why` or `log` in a process of its own."""
+    """The rows of `assistant memory why` or `log` without a running assistant."""
     words = ("--json", "memory", *words, *TINY)
-    done = in_own_process(
+    done = in_this_process(
         *words, home=home, ASSISTANT_MODELS_CACHE=str(models_cache()), **EXPLAINING
     )
     assert done.returncode == 0, done.stderr
@@ -44,14 +44,31 @@ def explained(home: Path, *words: str) -> list[Row]:
     return objects(done.stdout.splitlines())
 
 
+def until_named(home: Path) -> Talk:
+    """A session in which a small model is asked for the dog's name until it says it, and then
+    why."""
+    with Talk(home, *TINY, "--text", env=EXPLAINING) as talk:
+        talk.wait_for("memories")
+        for line in ASK_DOG:
+            talk.say(line)
+            if "Max" in talk.wait_for("turn")["assistant"]:
+                break
+        else:
+            pytest.fail("the small model does not name the dog in any of its answers")
+        talk.say(WHY)
+        talk.wait_for("remark")
+        talk.end_input()
+        assert talk.finish() == 0
+    return talk
+
+
 def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetting(
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
-    typed(tmp_path, DOG, env=EXPLAINING | scripted)
-
     asked = typed(
         tmp_path,
         WHY,
+        DOG,
         "What is the capital of France?",
         "How do you know that?",
         "What do you know about my dog?",
@@ -66,39 +83,32 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     assert SOURCE in source
     assert "your dog is called Max" in when
 
-    answered = typed(tmp_path, *(line for ask in ASK_DOG for line in (ask, WHY)), env=EXPLAINING)
-    turns = answered.of("turn")
-    named = [turn for turn in turns if "Max" in turn["assistant"]]
-    assert named, "the small model names the dog in some of its answers"
-    for turn, because in zip(turns, remarks(answered), strict=True):
-        if turn in named:
-            assert SOURCE in because
+    answered = until_named(tmp_path)
+    *others, named = answered.of("turn")
+    assert SOURCE in remarks(answered)[-1]
 
-    answer, told, *recalled = explained(tmp_path, "why", str(named[0]["turn"]))
-    assert (answer["assistant"], answer["from_model"]) == (named[0]["assistant"], False)
+    answer, told, *recalled = explained(tmp_path, "why", str(named["turn"]))
+    assert (answer["assistant"], answer["from_model"]) == (named["assistant"], False)
     assert told["text"] == DOG
     assert [row["text"] for row in recalled if row["based_on"] and row["speaker"] == "user"] == [
         DOG
     ]
     assert all(isinstance(row["score"], float) for row in recalled)
-    *logged, _ = explained(tmp_path, "log", "--limit", str(len(turns)))
-    assert [row["user"] for row in reversed(logged)] == [turn["user"] for turn in turns]
+    *logged, _ = explained(tmp_path, "log", "--limit", str(1 + len(others)))
+    assert [row["user"] for row in reversed(logged)] == [turn["user"] for turn in (*others, named)]
     assert {**answer, "recalled": recalled} in logged
 
     forget = ("Forget everything about my dog.", "Yes.")
-    restarted = typed(tmp_path, WHY, *forget, WHY, env=CONTINUING | scripted)
-    because, *forgotten, after = remarks(restarted)
+    restarted = typed(tmp_path, WHY, *forget, WHY, WHEN, env=CONTINUING | scripted)
+    because, *forgotten, after, never = remarks(restarted)
     assert because == remarks(answered)[-1], "the log of recalls outlives the session"
     assert any(each.startswith("Forgotten:") for each in forgotten)
     assert after.startswith("I said that because you asked me to forget something.")
+    assert never == "I don't remember you telling me about your dog."
 
     left, *rows = explained(tmp_path, "why")
     assert left["user"] == "What is the capital of France?"
     assert all("Max" not in str(row) for row in (*rows, *explained(tmp_path, "log")))
-    again = typed(tmp_path, WHY, WHEN, env=CONTINUING | scripted)
-    general, never = remarks(again)
-    assert general in (FROM_MODEL, BESIDE_NOTES)
-    assert never == "I don't remember you telling me about your dog."
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept
     assert not [path.name for path in kept if b"loves to play fetch" in path.read_bytes()]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,17 @@ def in_own_process(*words: str, home: Path, **more: str) -> "subprocess.Complete
         text=True,
         check=False,
     )
+
+
+def in_this_process(*words: str, home: Path, **more: str) -> "subprocess.CompletedProcess[str]":
+    """The same, where it doesn't matter in which process a command runs: starting one takes far
+    longer than most commands."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        for name, value in {"ASSISTANT_HOME": str(home), **more}.items():
+            patch.setenv(name, value)
+        code = main.main(list(words))
+    return subprocess.CompletedProcess([*MAIN, *words], code, out.getvalue(), err.getvalue())
 
 
 def objects(lines: list[str]) -> list[dict[str, Any]]:

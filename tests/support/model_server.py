@@ -1,6 +1,7 @@
 """An OpenAI-compatible model server on loopback, whose answers a test decides."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,8 +47,7 @@ def model_server(answer: Callable[[str], str]) -> Iterator[str]:
         def log_message(self, *_words: object) -> None:
             """Don't log requests."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -56,6 +56,15 @@ def model_server(answer: Callable[[str], str]) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Don't report a client that no longer wants its answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _event(delta: dict[str, Any], finish: str | None = None) -> str:
