@@ -40,7 +40,7 @@ ROLES = {
     "stt": ("Hearing", "speech to text"),
     "llm": ("Thinking", "language model"),
     "tts": ("Speaking", "voice"),
-    "encoder": ("Remembering", "sentence encoder; the profile chooses it"),
+    "encoder": ("Remembering", "sentence encoder; chosen by the profile, or by memory.encoder"),
 }
 STATES = {
     "ready": ("here", "green"),
@@ -149,6 +149,8 @@ class ModelsPane(SettingsPart, Pane):
     def _named(self, role: str) -> str | None:
         """Return the name of the model that the settings choose for a role, if any."""
         settings = self._settings.loaded.settings
+        if role == "encoder":
+            return settings.memory.encoder
         named = {"stt": settings.stt.model, "llm": settings.llm.model, "tts": settings.tts.model}
         return named.get(role)
 
