@@ -32,8 +32,8 @@ NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all memories again."
 LOOK_S = 2.0
 """Seconds between two checks of whether memories have changed."""
-WORDS = "/ searches as recall does; ctrl+r: plain text"
-LETTERS = "/ searches plain text; ctrl+r: as recall does"
+WORDS = "/ searches as recall does; ctrl+t: plain text"
+LETTERS = "/ searches plain text; ctrl+t: as recall does"
 
 
 class SearchLine(Input):
