@@ -94,6 +94,10 @@ async def test_tabs_have_keys_and_the_palette_has_every_action_that_has_a_key(
     assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
 
 
+def _restarted(session: ToldSession, times: int) -> bool:
+    return len(session.restarted) == times
+
+
 async def test_the_key_that_restarts_an_ended_assistant_works_in_every_tab(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path) as (app, pilot):
@@ -105,7 +109,7 @@ async def test_the_key_that_restarts_an_ended_assistant_works_in_every_tab(tmp_p
             app.ended(StoreError("It is gone."))
             await settled(pilot)
             await pilot.press("ctrl+r")
-            await until(pilot, lambda times=times: len(session.restarted) == times)
+            await until(pilot, partial(_restarted, session, times))
             session.tell(*READY)
             await settled(pilot)
 
