@@ -27,6 +27,7 @@ from ui.screen.widgets.pane import SettingsChanged
 MEMORY = MemoryUsed("dog", "My dog is called Max.")
 OTHERS = {
     "voice.type": "f2",
+    "dismiss": "f1",
     "help": "f3",
     "undo": "f4",
     "find": "f5",
@@ -86,6 +87,9 @@ async def test_what_empty_tabs_say_names_the_keys_chosen(tmp_path: Path) -> None
         await settled(pilot)
         assert "press f2 and type. f3 shows the keys." in words(app)
         hint.remove()
+        await pilot.press("f2")
+        await until(pilot, lambda: "Type a turn; enter sends it, f1 leaves" in words(app))
+        app.set_focus(None)
         await pilot.press("2")
         await settled(pilot)
         assert "f5 searches as recall does; ctrl+g: plain text" in words(app)
