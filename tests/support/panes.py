@@ -1,14 +1,23 @@
 """An app with only one part of the screen, to drive with keys: faster than the whole screen."""
 
+from typing import ClassVar
+
 from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from assistant.errors import AssistantError
+from ui.screen.app import AssistantScreen
 from ui.screen.widgets.pane import ErrorOccurred, OpenTurn, SettingsChanged
 
 
 class PaneApp(App[None]):
-    """Records the messages that the part sends to the screen."""
+    """Records the messages that the part sends to the screen.
+
+    It has the screen's keys, because texts name them, but not their actions.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = AssistantScreen.BINDINGS
 
     def __init__(self, part: Widget) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from tests.support.fake_sound import BUILT_IN, HEADSET, FakeSound
 from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession, screen
 from ui.screen.app import AssistantScreen
-from ui.screen.first_run.first_run import HELLO, FirstRun, is_new
+from ui.screen.first_run.first_run import FirstRun, is_new
 from ui.screen.first_run.microphone_step import NOISE_LEVELS, Judgement, MicrophoneStep
 from ui.screen.first_run.models_step import ModelsStep, time_text
 from ui.screen.safe_app import SafeApp
@@ -121,9 +121,9 @@ async def test_a_new_user_is_led_from_the_microphone_to_the_first_exchange(tmp_p
         await pilot.press("enter")
         await until(pilot, lambda: session.begun)
         session.tell(ModelsReady({"llm": "a-model"}), PhaseChanged(Phase.LISTENING))
-        await until(pilot, lambda: HELLO in shown(app))
+        await until(pilot, lambda: "Say hello" in shown(app))
         session.tell(TurnHeard(1, "Hello."), TurnEnded(1, "Hello.", "Hi.", False, NoLatency()))
-        await until(pilot, lambda: HELLO not in shown(app))
+        await until(pilot, lambda: "Say hello" not in shown(app))
     assert models.pulls == 1
 
 

@@ -95,7 +95,7 @@ async def test_search_uses_recall_or_plain_text_and_filters_narrow_the_list(tmp_
         await here.until(lambda: here.here == DOG)
         assert "score" in here.table.render_line(0).text
         assert "words: " in detail(here)
-        await here.press("ctrl+r")
+        await here.press("ctrl+t")
         await here.until(lambda: here.table.total == 0)
         here.app.query_one("#search", Input).value = "LISB"
         await here.until(lambda: here.texts() == [LISBON])

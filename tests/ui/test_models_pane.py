@@ -118,6 +118,17 @@ async def test_models_are_grouped_by_role_with_size_state_and_use(
         assert not home.settings_file.exists()
 
 
+async def test_an_encoder_named_in_the_settings_is_marked_as_chosen(
+    home: Home, store: ModelStore
+) -> None:
+    async with opened(home, store) as (app, _):
+        assert "chosen by the profile, or by memory.encoder" in shown(app)
+        assert "chosen" not in line(app, "small-encoder")
+    home.settings_file.write_text('[memory]\nencoder = "small-encoder"\n')
+    async with opened(home, store) as (app, _):
+        assert "chosen" in line(app, "small-encoder")
+
+
 async def test_d_downloads_a_model_and_enter_chooses_it(home: Home, store: ModelStore) -> None:
     async with opened(home, store) as (app, pilot):
         assert "missing" in line(app, "small-whisper")

@@ -8,9 +8,10 @@ from textual.dom import DOMNode
 from textual.events import Key
 from textual.widgets import Input, TabbedContent
 
+from assistant.errors import StoreError
 from assistant.events import Phase, PhaseChanged, RecordChanged
 from tests.support.pilots import until
-from tests.support.screens import READY, ToldSession, opened
+from tests.support.screens import READY, ToldSession, opened, settled
 
 
 async def test_keys_send_commands(tmp_path: Path) -> None:
@@ -91,6 +92,26 @@ async def test_tabs_have_keys_and_the_palette_has_every_action_that_has_a_key(
             assert app.query_one(TabbedContent).active == name
     assert named <= offered
     assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
+
+
+def _restarted(session: ToldSession, times: int) -> bool:
+    return len(session.restarted) == times
+
+
+async def test_the_key_that_restarts_an_ended_assistant_works_in_every_tab(tmp_path: Path) -> None:
+    session = ToldSession(READY)
+    async with opened(session, tmp_path) as (app, pilot):
+        for times, keys in enumerate(("1", "2", "2/", "3", "4", "5", "6"), start=1):
+            await pilot.press(keys[0])
+            if len(keys) > 1:
+                await pilot.press("slash")
+                await until(pilot, lambda: isinstance(app.focused, Input))
+            app.ended(StoreError("It is gone."))
+            await settled(pilot)
+            await pilot.press("ctrl+r")
+            await until(pilot, partial(_restarted, session, times))
+            session.tell(*READY)
+            await settled(pilot)
 
 
 def test_every_binding_has_an_id() -> None:

@@ -32,6 +32,7 @@ from ui.screen.settings.tab import SettingsTab
 from ui.screen.status_line import LEAST_HEIGHT, LEAST_WIDTH, NoticeLine, StatusLine, TooSmall
 from ui.screen.talk.conversation_pane import Conversation
 from ui.screen.talk.tab import TalkTab
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.pane import (
     ErrorOccurred,
     OpenMemory,
@@ -204,8 +205,7 @@ class AssistantScreen(SafeApp):
         """Show the error that ended the session, if any. Called after the last event."""
         self.error = error
         if error is not None:
-            key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
-            mend = f"{error.mend} · {key}" if error.mend else key
+            mend = " · ".join(filter(None, (error.mend, keys_of(self)["voice.restart"])))
             now = datetime.now(UTC)
             self.hear(PhaseChanged(Phase.STOPPED), now)
             self.hear(Notice(str(error), Severity.ERROR, f"{mend} restarts the assistant"), now)

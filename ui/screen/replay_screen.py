@@ -17,10 +17,15 @@ from assistant.errors import AssistantError
 from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.screen.app import AssistantScreen
+from ui.screen.widgets.keys import keys_of
 from ui.session.replay import Replay
 
 TICK_S = 0.25
 BAR = 20
+KEYS = (
+    "   {key[replay.pause]} pauses · {key[replay.turn]} next turn · {key[replay.event]} next event "
+    "· {key[replay.faster]} {key[replay.slower]} speed"
+)
 
 
 class ReplayLine(Widget):
@@ -47,7 +52,7 @@ class ReplayLine(Widget):
             ("━" * done, "cyan"),
             ("─" * (BAR - done), "dim"),
             f" {_clock(here)} of {_clock(whole)}  ×{replay.speed:g}",
-            ("   space pauses · n next turn · → next event · + − speed", "dim"),
+            (KEYS.format(key=keys_of(self)), "dim"),
             no_wrap=True,
             overflow="ellipsis",
         )

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from assistant.events import Phase, Severity
 from ui.process.console import runnable_hint
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.level_meter import CLOSED, meter
 from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, ShownNotice
@@ -119,7 +120,7 @@ class NoticeLine(Pane):
         text = Text.assemble(("! ", style), notice.text)
         if notice.mend:
             text.append(f" → {runnable_hint(notice.mend)}", style="bold")
-        text.append("  (esc dismisses)", style="dim")
+        text.append(f"  ({keys_of(self)['dismiss']} dismisses)", style="dim")
         return text
 
 

@@ -91,7 +91,7 @@ class SecretDialog(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="secret.cancel")
     ]
-    HINT = "enter confirms · esc cancels"
+    HINT = "enter confirms · {key[secret.cancel]} cancels"
 
     def body(self) -> ComposeResult:
         yield Input(password=True, placeholder="your input is hidden")

@@ -183,7 +183,7 @@ async def _search(app: AssistantScreen) -> None:
                 app.simulate_key("space" if letter == " " else letter)
                 await asyncio.sleep(KEY_S)
             await asyncio.sleep(0.5)
-        app.simulate_key("ctrl+r")
+        app.simulate_key("ctrl+t")
 
 
 async def _until(what: Callable[[], object]) -> None:

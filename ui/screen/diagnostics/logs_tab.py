@@ -13,6 +13,7 @@ from assistant.errors import StoreError
 from assistant.paths import Home
 from ui.screen.diagnostics.log_tail import LEVELS, LogLine, LogTail
 from ui.screen.diagnostics.log_view import LogView
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.lists import FilterLine
 from ui.screen.widgets.pane import ErrorOccurred, in_sight
 
@@ -94,7 +95,8 @@ class LogsTab(Container):
         if words:
             text.append(f', with "{words}"')
         if view.unread:
-            text.append(f"   +{view.unread} new, G shows them", style="bold yellow")
+            key = keys_of(view)["list.bottom"]
+            text.append(f"   +{view.unread} new, {key} shows them", style="bold yellow")
         if view.empty:
             text.append(f"\n\n{EMPTY if not view.held else 'No line matches.'}", style="dim")
         self.query_one("#about", Static).update(text)

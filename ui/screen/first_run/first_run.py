@@ -21,6 +21,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.threads import run_on_daemon_thread
 from ui.screen.settings.sound_probe_client import AudioProbe, AudioProbeProcess
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.pane import Pane
 from ui.session.settings_file import set_setting
 from ui.session.state import ScreenState
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ui.session.model_downloads import Needed
 
 LOADING = "Loading the models; you can speak in a moment."
-HELLO = "Say hello, or press i and type. ? shows the keys."
+HELLO = "Say hello, or press {key[voice.type]} and type. {key[help]} shows the keys."
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +154,8 @@ class FirstExchangeHint(Pane):
             self.remove()
             return
         self.display = state.phase is not Phase.STOPPED
-        self.words = LOADING if state.phase is Phase.STARTING else HELLO
+        hello = HELLO.format(key=keys_of(self))
+        self.words = LOADING if state.phase is Phase.STARTING else hello
 
     def render(self) -> RenderResult:
         return Text(self.words, style="bold")

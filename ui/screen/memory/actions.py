@@ -17,6 +17,7 @@ from assistant.errors import AssistantError
 from assistant.ipc import Row
 from ui.screen.memory.forgetting import SHOWN, details, question
 from ui.screen.widgets.dialogs import Confirm, LineDialog
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.pane import ErrorOccurred
 from ui.session.session import Session
 
@@ -131,15 +132,15 @@ class MemoryActions(Widget):
         if not ids:
             return
         wish = {"act": "forget", "ids": ids, "with_sources": sources}
+        key = keys_of(self)
         rows = await self.request(**wish, ask=True, limit=SHOWN)
         if rows and rows[-1]["event"] == "preview":
-            if not await self.asked(Confirm(question(rows[-1]), details(rows))):
+            if not await self.asked(Confirm(question(rows[-1]), details(rows, key))):
                 return
             rows = await self.request(**wish, seen=rows[-1]["seen"])
         if rows:
             undoable = rows[0]["event"] == "forgetting"
-            self.notify(
-                f"Forgotten.{' For a while, the u key brings it back.' if undoable else ''}"
-            )
+            how = f" For a while, the {key['undo']} key brings it back." if undoable else ""
+            self.notify(f"Forgotten.{how}")
             self.forgotten()
             self.changed()

@@ -1,6 +1,6 @@
 """The pane that shows all details of one memory, e.g. its source, its versions and its score."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -15,11 +15,14 @@ from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER
 from ui.screen.memory.columns import marks_of, what
+from ui.screen.widgets.keys import keys_of
 from ui.session.state import Turn
 from ui.text.terminal_safe import plain
 
 EMPTY = "The memory under the cursor appears here: its text, its source and its history."
-FORGETTING = "This is being forgotten. It is hidden everywhere else; the u key brings it back."
+FORGETTING = (
+    "This is being forgotten. It is hidden everywhere else; the {key[undo]} key brings it back."
+)
 LABEL = 12
 
 
@@ -64,14 +67,18 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         other = row is None or self.row is None or row["id"] != self.row["id"]
         self.row = row
         self.border_title = f"Memory {plain(row['short'])}" if row is not None else "Memory"
-        text = memory_text(row, found, turn, self._now()) if row is not None else Text(EMPTY)
+        text = Text(EMPTY)
+        if row is not None:
+            text = memory_text(row, found, turn, self._now(), keys_of(self))
         self.query_one(Static).update(text)
         if other:
             self.scroll_home(animate=False)
 
 
-def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -> Text:
-    """Return the text that describes a memory in full."""
+def memory_text(
+    row: Row, found: Row | None, turn: Turn | None, now: datetime, key: Mapping[str, str]
+) -> Text:
+    """Return the text that describes a memory in full, with the keys as `keys_of` returns them."""
     text = Text()
     text.append(plain(row["text"]), style="bold")
     if marks := marks_of(row):
@@ -80,13 +87,13 @@ def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -
     if found is not None and "score" in found:
         _add(text, "Found by", [_reason(found)])
     if "exchanges" not in row:
-        _add(text, "State", [FORGETTING])
+        _add(text, "State", [FORGETTING.format(key=key)])
         return text
     text.append("\n")
     for label, value in _facts(row, now):
         text.append(f"{label:<{LABEL}}", style="dim")
         text.append(f"{plain(value)}\n")
-    for heading, lines in _around(row, turn, now):
+    for heading, lines in _around(row, turn, now, key):
         _add(text, heading, lines)
     return text
 
@@ -144,22 +151,25 @@ def _source(row: Row) -> str:
     return exchanges + (f"; {missing:,} no longer in the transcript" if missing else "")
 
 
-def _around(row: Row, turn: Turn | None, now: datetime) -> Iterator[tuple[str, list[str]]]:
+def _around(
+    row: Row, turn: Turn | None, now: datetime, key: Mapping[str, str]
+) -> Iterator[tuple[str, list[str]]]:
     for exchange in row["exchanges"]:
         heading = f"Based on the exchange of {_moment(exchange['started'], now)}"
         heard = plain(exchange["assistant"]) or "(nothing was heard)"
         cut = " (interrupted)" if exchange["interrupted"] else ""
         lines = [f"you: {plain(exchange['user'])}", f"assistant: {heard}{cut}"]
         if turn is not None and turn.number == exchange["turn"]:
-            lines.append(f"T goes to turn {turn.number}.")
+            lines.append(f"{key['memory.turn']} goes to turn {turn.number}.")
         yield heading, lines
-    for label, other in (("Before it (h)", row["before"]), ("After it (l)", row["after"])):
+    before, after = f"Before it ({key['memory.before']})", f"After it ({key['memory.after']})"
+    for label, other in ((before, row["before"]), (after, row["after"])):
         if other:
             yield label, [_line(other, now)]
     if row["replaced"]:
-        yield "Replaces ([)", [_line(each, now) for each in row["replaced"]]
+        yield f"Replaces ({key['memory.older']})", [_line(each, now) for each in row["replaced"]]
     if row["replaced_by"]:
-        yield "Replaced by (])", [_line(row["replaced_by"], now)]
+        yield f"Replaced by ({key['memory.newer']})", [_line(row["replaced_by"], now)]
 
 
 def _line(row: Row, now: datetime) -> str:

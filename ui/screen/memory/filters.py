@@ -66,7 +66,7 @@ class FilterDialog(Dialog[Filters | None]):
         Binding("F", "none", "All", id="filters.none"),
     ]
     DEFAULT_CSS = "FilterDialog > .frame { width: 40; max-width: 95%; }"
-    HINT = "enter chooses · F all · esc closes"
+    HINT = "enter chooses · {key[filters.none]} all · {key[dialog.close]} closes"
 
     def __init__(self, filters: Filters, users: Sequence[str]) -> None:
         super().__init__("Show")

@@ -37,12 +37,13 @@ def question(preview: Row) -> str:
     return f"Forget {counted(preview['memories'], preview['exchanges'])}?"
 
 
-def details(rows: Sequence[Row]) -> str:
+def details(rows: Sequence[Row], key: Mapping[str, str]) -> str:
     """Return the text below the question: which memories will be forgotten, and which will change.
 
     Args:
         rows: the answer to a `forget` request with `ask`. Its last row, the `preview`, has the
             totals.
+        key: the keys to name, as returned by `keys_of`.
     """
     *listed, preview = rows
     going = [row for row in listed if row["event"] == "going"]
@@ -58,10 +59,11 @@ def details(rows: Sequence[Row]) -> str:
         )
     if preview["staying"]:
         lines.append(
-            "The exchanges behind some of them stay in the transcript; D forgets those too."
+            "The exchanges behind some of them stay in the transcript; "
+            f"{key['memory.forget_sources']} forgets those too."
         )
     lines.append(
-        "For a while, the u key brings it back."
+        f"For a while, the {key['undo']} key brings it back."
         if preview["undoable"]
         else "It is deleted at once, and can't be undone."
     )
@@ -73,11 +75,12 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
 
-def countdown(pending: Sequence[Row], now: datetime) -> str:
+def countdown(pending: Sequence[Row], now: datetime, undo: str) -> str:
     """Say how long the newest deletion can be undone; return an empty text if none is pending.
 
     Args:
         pending: the rows that the request `pending` returned, oldest first.
+        undo: the key that undoes the deletion.
     """
     if not pending:
         return ""
@@ -88,7 +91,7 @@ def countdown(pending: Sequence[Row], now: datetime) -> str:
     more = sum(1 for each in left[:-1] if each > 0)
     before = f" ({more} more waiting)" if more else ""
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"Forgotten: {what(last)}; gone for good in {time}, undo with u{before}"
+    return f"Forgotten: {what(last)}; gone for good in {time}, undo with {undo}{before}"
 
 
 class ReceiptsDialog(Dialog[None]):
@@ -107,7 +110,7 @@ class ReceiptsDialog(Dialog[None]):
     ReceiptsDialog VerticalScroll { height: 2fr; border-top: solid $primary; }
     ReceiptsDialog VerticalScroll > Static { height: auto; }
     """
-    HINT = "esc closes · y copies"
+    HINT = "{key[dialog.close]} closes · {key[dialog.copy]} copies"
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         super().__init__("Receipts of what was forgotten")

@@ -37,7 +37,7 @@ class MemoryKeys(MemoryActions):
         Binding("a", "add", "Add", id="memory.add"),
         Binding("f", "filter", "Filter", id="memory.filter"),
         Binding("F", "no_filter", "No filter", show=False, id="memory.no_filter"),
-        Binding("ctrl+r", "way", "Recall or plain text", show=False, id="memory.way"),
+        Binding("ctrl+t", "way", "Recall or plain text", show=False, id="memory.way"),
         Binding("ctrl+a", "choose_all", "Select all", show=False, id="memory.choose_all"),
         Binding("T", "turn", "Go to the turn", show=False, id="memory.turn"),
         Binding("h", "beside('before')", "What was said before", show=False, id="memory.before"),

@@ -19,6 +19,7 @@ from ui.screen.memory.forgetting import countdown
 from ui.screen.memory.keys import MemoryKeys
 from ui.screen.memory.source import Source
 from ui.screen.memory.table import MemoryList
+from ui.screen.widgets.keys import keys_of, when_keys_change
 from ui.screen.widgets.pane import Pane, in_sight, reporting
 from ui.session.session import Session
 from ui.session.state import ScreenState
@@ -26,14 +27,14 @@ from ui.text.forgetting import memories
 
 EMPTY = (
     "Memories appear here: what you and the assistant said, and what was derived from that. Start"
-    " talking, or press the key a to write something down."
+    " talking, or press the key {key[memory.add]} to write something down."
 )
 NOT_LIVE = "A recorded conversation has no memories to browse."
-NONE = "No memory matches. esc shows all memories again."
+NONE = "No memory matches. {key[memory.back]} shows all memories again."
 LOOK_S = 2.0
 """Seconds between two checks of whether memories have changed."""
-WORDS = "/ searches as recall does; ctrl+r: plain text"
-LETTERS = "/ searches plain text; ctrl+r: as recall does"
+WORDS = "{key[find]} searches as recall does; {key[memory.way]}: plain text"
+LETTERS = "{key[find]} searches plain text; {key[memory.way]}: as recall does"
 
 
 class SearchLine(Input):
@@ -82,7 +83,7 @@ class MemoryTab(Pane, MemoryKeys):
         self._soon: dict[str, Timer] = {}
 
     def compose(self) -> ComposeResult:
-        yield SearchLine(placeholder=WORDS, compact=True, id="search")
+        yield SearchLine(compact=True, id="search")
         yield Static(id="about", markup=False)
         yield Static(id="countdown", markup=False)
         with Horizontal():
@@ -92,7 +93,7 @@ class MemoryTab(Pane, MemoryKeys):
     def on_mount(self) -> None:
         self.table = self.query_one(MemoryList)
         self.detail = self.query_one(MemoryDetail)
-        self.table.put(0, {}, 0, empty=EMPTY if self.session.live else NOT_LIVE)
+        when_keys_change(self, self._name_keys)
         self.set_interval(1.0, self._count_down)
         self.set_interval(LOOK_S, self._look)
 
@@ -154,7 +155,7 @@ class MemoryTab(Pane, MemoryKeys):
             return
         self._loaded, self._around = True, None
         narrowed = self.source.text or self.source.filters != Filters()
-        empty = NONE if narrowed else EMPTY
+        empty = (NONE if narrowed else EMPTY).format(key=keys_of(self))
         table.put(shown.total, shown.pages, shown.cursor, scored=shown.scored, empty=empty)
         self._describe(by_words_alone=shown.by_words_alone)
         self._count_down()
@@ -227,6 +228,14 @@ class MemoryTab(Pane, MemoryKeys):
             parts.append(f"{len(table.selection):,} selected")
         self._say(" · ".join(parts))
 
+    def _name_keys(self) -> None:
+        keys = keys_of(self)
+        way = LETTERS if self.source.plain else WORDS
+        self.query_one(SearchLine).placeholder = way.format(key=keys)
+        if not self._loaded:
+            empty = EMPTY.format(key=keys) if self.session.live else NOT_LIVE
+            self.table.put(0, {}, 0, empty=empty)
+
     def _say(self, text: str) -> None:
         """Show a text in the line above the table.
 
@@ -236,7 +245,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     def _count_down(self) -> None:
         line = self.query_one("#countdown", Static)
-        text = countdown(self._pending, self.now())
+        text = countdown(self._pending, self.now(), keys_of(self)["undo"])
         line.display = bool(text)
         line.update(text, layout=False)
 
@@ -299,7 +308,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     def action_way(self) -> None:
         self.source.plain = not self.source.plain
-        self.query_one(SearchLine).placeholder = LETTERS if self.source.plain else WORDS
+        self._name_keys()
         what = "plain text" if self.source.plain else "what would be recalled"
         self.notify(f"Searching for {what}.")
         if self.source.text:

@@ -19,6 +19,7 @@ from assistant.ipc import Row
 from ui.screen.organiser.lines import lines
 from ui.screen.organiser.sections import Forms, Kept, Section, definition, sections, ticking
 from ui.screen.widgets.dialogs import LineDialog
+from ui.screen.widgets.keys import keys_of, when_keys_change
 from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import Pane, in_sight, reporting
 from ui.session.session import Session
@@ -30,8 +31,8 @@ from ui.text.terminal_safe import plain
 
 EMPTY = (
     "Timers, alarms, reminders, forms, plans, lists and notes appear here. Say “set a timer for "
-    "ten minutes” or “put milk on my shopping list”, or press a for an item, n for a note, L for a "
-    "list."
+    "ten minutes” or “put milk on my shopping list”, or press {key[organiser.add_item]} for an "
+    "item, {key[organiser.add_note]} for a note, {key[organiser.add_list]} for a list."
 )
 EXPORT_TO = "~/{}-{:%Y-%m-%d}.md"
 TEXTS = ("item", "note", "line")
@@ -79,7 +80,7 @@ class OrganiserTab(Pane):
     def on_mount(self) -> None:
         self._rows = self.query_one(Listing)
         self._clock = self.set_interval(TICK_S, self._tick, pause=True)
-        self._draw()
+        when_keys_change(self, self._name_keys)
 
     def show(self, state: ScreenState) -> None:
         if self._forgets(state):
@@ -111,6 +112,10 @@ class OrganiserTab(Pane):
         if not ticking(self._kept, self._now()):
             self._clock.pause()
 
+    def _name_keys(self) -> None:
+        if not self._sections:
+            self._draw()
+
     def _draw(self) -> None:
         here = self._rows.here
         self._rows.refill(self._options())
@@ -122,7 +127,7 @@ class OrganiserTab(Pane):
     def _options(self) -> Iterator[Option]:
         now = self._now()
         if not self._sections:
-            yield Option(Text(EMPTY, style="dim"), disabled=True)
+            yield Option(Text(EMPTY.format(key=keys_of(self)), style="dim"), disabled=True)
         for section in self._sections:
             yield Option(Text(section.heading, style="bold"), disabled=True)
             for key, line in lines(section, self._kept, self._forms, now):
@@ -164,7 +169,8 @@ class OrganiserTab(Pane):
         with reporting(self):
             gone = await self._session.ask({"act": "state.remove", "ids": [entry.id]})
             self._removed.append(gone)
-            self.notify("Removed. The u key brings it back.")
+            key = keys_of(self)["organiser.undo"]
+            self.notify(f"Removed. The {key} key brings it back.")
 
     @work(group="organiser")
     async def action_undo(self) -> None:

@@ -18,6 +18,7 @@ from assistant.voice.audio import Device, DeviceKind, choose_device
 from ui.screen.settings.model import SettingsModel
 from ui.screen.settings.part import SettingsPart
 from ui.screen.settings.sound_probe_client import AudioProbe, name_for
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.level_meter import CLOSED, meter
 from ui.screen.widgets.lists import Rows
 from ui.screen.widgets.pane import Pane, reporting
@@ -25,7 +26,11 @@ from ui.session.state import ScreenState
 from ui.text.terminal_safe import plain
 
 LOOKING = "Looking for microphones and loudspeakers…"
-NOTHING = "No microphone or loudspeaker was found. Connect one and press f, or press i and type."
+AGAIN = " · {key[devices.look]} searches again"
+NOTHING = (
+    "No microphone or loudspeaker was found. Connect one and press {key[devices.look]}, or press "
+    "{key[voice.type]} and type."
+)
 DEFAULT = "the system's default"
 NAME = 40
 METER = 12
@@ -36,8 +41,8 @@ KEYS: dict[DeviceKind, str] = {
     "loudspeaker": "audio.output_device",
 }
 HINTS: dict[DeviceKind, str] = {
-    "microphone": "enter uses it · m measures its level · f searches again",
-    "loudspeaker": "enter uses it · p plays a test tone · f searches again",
+    "microphone": "{key[devices.use]} uses it · {key[devices.meter]} measures its level",
+    "loudspeaker": "{key[devices.use]} uses it · {key[devices.tone]} plays a test tone",
 }
 Choice = tuple[DeviceKind, Device | None]
 """A kind of device, and a device of this kind or None for the system's default."""
@@ -80,6 +85,8 @@ class DevicesPane(SettingsPart, Pane):
     def on_show(self) -> None:
         if not self._there:
             self.action_look()
+        else:
+            self.explain()
 
     def on_hide(self) -> None:
         """Stop measuring the level, which is no longer visible."""
@@ -151,13 +158,14 @@ class DevicesPane(SettingsPart, Pane):
 
     def details(self) -> Text:
         choice = self.chosen()
+        keys = keys_of(self.query_one(DevicesList))
         if choice is None:
-            return Text(NOTHING, style="dim")
+            return Text(NOTHING.format(key=keys), style="dim")
         kind, device = choice
         about = f"{device.host_api}, {device.rate:,} Hz" if device is not None else DEFAULT
         wanted = _wanted(self._settings.loaded.settings, kind)
         text = Text(f"{KEYS[kind]} = {wanted or DEFAULT}   this one: {about}\n")
-        return text.append(HINTS[kind], style="dim")
+        return text.append((HINTS[kind] + AGAIN).format(key=keys), style="dim")
 
     # -- actions ----------------------------------------------------------------------------------
 

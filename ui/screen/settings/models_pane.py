@@ -25,6 +25,7 @@ from ui.screen.settings.model import SettingsModel
 from ui.screen.settings.model_jobs import Doing, ModelRow, ModelTask, ModelTasks
 from ui.screen.settings.part import SettingsPart
 from ui.screen.widgets.dialogs import Confirm
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.lists import Rows
 from ui.screen.widgets.pane import ErrorOccurred, Pane, reporting
 from ui.session.state import ScreenState
@@ -40,7 +41,7 @@ ROLES = {
     "stt": ("Hearing", "speech to text"),
     "llm": ("Thinking", "language model"),
     "tts": ("Speaking", "voice"),
-    "encoder": ("Remembering", "sentence encoder; the profile chooses it"),
+    "encoder": ("Remembering", "sentence encoder; chosen by the profile, or by memory.encoder"),
 }
 STATES = {
     "ready": ("here", "green"),
@@ -149,6 +150,8 @@ class ModelsPane(SettingsPart, Pane):
     def _named(self, role: str) -> str | None:
         """Return the name of the model that the settings choose for a role, if any."""
         settings = self._settings.loaded.settings
+        if role == "encoder":
+            return settings.memory.encoder
         named = {"stt": settings.stt.model, "llm": settings.llm.model, "tts": settings.tts.model}
         return named.get(role)
 
@@ -162,10 +165,11 @@ class ModelsPane(SettingsPart, Pane):
         if not model.tried:
             facts += "; not tried with this assistant yet"
         text = Text.assemble((row.name, "bold"), f"  {facts}")
+        key = keys_of(self)["models.download"]
         if row.state == "corrupt":
-            text.append("\nIts files are damaged; d downloads it again.", style="bold red")
+            text.append(f"\nIts files are damaged; {key} downloads it again.", style="bold red")
         elif not row.here:
-            text.append("\nd downloads it, or resumes an interrupted download.", style="dim")
+            text.append(f"\n{key} downloads it, or resumes an interrupted download.", style="dim")
         if row.role == "llm" and self._reason is not None:
             text.append(f"\nThe profile uses {self._reason}", style="dim")
         return text
@@ -241,7 +245,8 @@ class ModelsPane(SettingsPart, Pane):
             await self.save(self._settings.write, f"{row.role}.model", row.name)
             return
         sentence = f"{row.name} is not on this machine yet."
-        missing = ModelMissing(sentence, mend="Press d to download it first.")
+        key = keys_of(self)["models.download"]
+        missing = ModelMissing(sentence, mend=f"Press {key} to download it first.")
         self.post_message(ErrorOccurred(missing))
 
 

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 from ui.screen.settings.model import MOST_WANTED, Setting, SettingsModel, shown, typed
 from ui.screen.settings.part import SettingsPart
 from ui.screen.widgets.dialogs import ChooseDialog, LineDialog
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.lists import FilterLine, Rows
 from ui.session.settings_file import SECRET
 from ui.text.terminal_safe import plain
@@ -27,7 +28,7 @@ WIDE, MEANING = 110, 76
 where the meaning begins."""
 PLACEHOLDER = "words of a setting's name, value or meaning"
 WAITS = "restart needed"
-NONE = "No setting contains these words in its name, value or meaning. esc shows all."
+NONE = "No setting contains these words in its name, value or meaning. {key} shows all."
 ELSEWHERE = {
     "audio.input_device": "devices",
     "audio.output_device": "devices",
@@ -118,7 +119,10 @@ class SettingsPane(SettingsPart):
 
     def details(self) -> Text:
         setting = self.chosen()
-        return explained(setting) if setting is not None else Text(NONE, style="dim")
+        if setting is not None:
+            return explained(setting)
+        key = keys_of(self.query_one(FilterLine))["filter.leave"]
+        return Text(NONE.format(key=key), style="dim")
 
     def action_filter(self) -> None:
         self.query_one(FilterLine).open()

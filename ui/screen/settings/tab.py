@@ -21,6 +21,7 @@ from ui.screen.settings.models_pane import ModelsPane
 from ui.screen.settings.part import SettingsFileChanged, SettingsPart
 from ui.screen.settings.settings_pane import OpenPart, SettingsPane
 from ui.screen.settings.sound_probe_client import AudioProbe, AudioProbeProcess
+from ui.screen.widgets.keys import keys_of, when_keys_change
 from ui.screen.widgets.pane import SettingsChanged, reporting
 from ui.session.session import Session
 
@@ -79,6 +80,8 @@ class SettingsTab(Container):
         self._missing = missing or missing_models
         self._reason = reason or model_reason
         self._restarting = False
+        self._waiting: list[str] = []
+        """The changed settings that need a restart."""
 
     def compose(self) -> ComposeResult:
         yield PartTabs(*(Tab(label, id=f"settings-{part}") for part, label in PARTS.items()))
@@ -87,6 +90,9 @@ class SettingsTab(Container):
             yield DevicesPane(self._settings, self._sound)
             yield ModelsPane(self._settings, self._store, self._home, self._reason)
         yield Static(id="waiting", markup=False)
+
+    def on_mount(self) -> None:
+        when_keys_change(self, self._say_what_waits)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -136,10 +142,14 @@ class SettingsTab(Container):
     def _renew(self) -> None:
         for part in self.query(SettingsPart):
             part.renew()
-        waiting = self._settings.waiting()
+        self._waiting = self._settings.waiting()
+        self._say_what_waits()
+
+    def _say_what_waits(self) -> None:
         line = self.query_one("#waiting", Static)
-        line.display = bool(waiting)
-        text = f"Restart needed for {', '.join(waiting)}: press r."
+        line.display = bool(self._waiting)
+        key = keys_of(self)["settings.restart"]
+        text = f"Restart needed for {', '.join(self._waiting)}: press {key}."
         line.update(Text(text, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:

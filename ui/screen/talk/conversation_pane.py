@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from ui.screen.widgets.keys import keys_of, when_keys_change
 from ui.screen.widgets.pane import Pane
 from ui.session.state import ConversationLine, Entry, ScreenState, Turn
 
@@ -20,7 +21,7 @@ MOST = 200
 """Maximum number of entries in the pane. Older turns remain in the transcript."""
 EMPTY = (
     "Nothing has been said yet.\n\n"
-    "Speak, or press i and type. What is heard appears here while you talk,\n"
+    "Speak, or press {key[voice.type]} and type. What is heard appears here while you talk,\n"
     "and the answer as it is spoken."
 )
 
@@ -95,9 +96,15 @@ class Conversation(Pane):
         """The number of entries when the pane was last scrolled to its end."""
 
     def compose(self) -> ComposeResult:
-        yield Static(EMPTY, id="empty", markup=False)
+        yield Static(id="empty", markup=False)
         yield Entries(id="entries")
         yield Static("", id="partial", markup=False)
+
+    def on_mount(self) -> None:
+        when_keys_change(self, self._name_keys)
+
+    def _name_keys(self) -> None:
+        self.query_one("#empty", Static).update(EMPTY.format(key=keys_of(self)))
 
     @property
     def _scroll(self) -> Entries:
@@ -130,7 +137,7 @@ class Conversation(Pane):
         if self._scroll.follows:
             self._seen = self._shown
         new = self._shown - self._seen
-        subtitle = f"+{new} new (G shows them)" if new else ""
+        subtitle = f"+{new} new ({keys_of(self)['list.bottom']} shows them)" if new else ""
         if subtitle != self.border_subtitle:
             self.border_subtitle = subtitle
 

@@ -14,6 +14,7 @@ from ui.screen.talk.context_pane import ContextPane, TurnPane
 from ui.screen.talk.conversation_pane import Conversation
 from ui.screen.talk.recalled_pane import InjectedPane
 from ui.screen.talk.waterfall import Waterfall
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.pane import reporting
 from ui.session.session import Session
 
@@ -23,6 +24,8 @@ PARTS = {
     "injected": "Memories",
     "waterfall": "Latency",
 }
+
+TYPING = "Type a turn; enter sends it, {key[dismiss]} leaves"
 
 
 class TalkTab(Container):
@@ -56,7 +59,7 @@ class TalkTab(Container):
         yield Tabs(*(Tab(label, id=f"part-{part}") for part, label in PARTS.items()), id="parts")
         with Vertical(id="left"):
             yield Conversation()
-            yield Input(placeholder="Type a turn; enter sends it, esc leaves", id="typed")
+            yield Input(id="typed")
         with Vertical(id="right"):
             yield ContextPane()
             yield InjectedPane(self._session, self._now)
@@ -80,6 +83,7 @@ class TalkTab(Container):
         """Open and focus the line in which the user types a turn."""
         self.query_one("#parts", Tabs).active = "part-conversation"
         line = self.query_one("#typed", Input)
+        line.placeholder = TYPING.format(key=keys_of(line))
         line.add_class("-open")
         self.screen.set_focus(line)  # `focus` acts later; keys pressed until then would be lost
 

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Label, OptionList, Static
 from textual.widgets.option_list import Option
 
+from ui.screen.widgets.keys import keys_of
 from ui.screen.widgets.lists import Listing
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class Dialog(ModalScreen[T]):
     Dialog Listing { height: auto; max-height: 100%; }
     """
     HINT: ClassVar[str] = ""
-    """The keys of the dialog, shown on the lower edge of the frame."""
+    """The keys of the dialog, shown on the lower edge of the frame. See `keys_of`."""
     FRAME: ClassVar[type[Widget]] = Vertical
 
     def __init__(self, heading: str = "") -> None:
@@ -47,7 +48,8 @@ class Dialog(ModalScreen[T]):
 
     def compose(self) -> ComposeResult:
         frame = self.FRAME(*self.body(), classes="frame")
-        frame.border_title, frame.border_subtitle = self._heading, self.HINT
+        frame.border_title = self._heading
+        frame.border_subtitle = self.HINT.format(key=keys_of(self))
         yield frame
 
 
@@ -61,7 +63,7 @@ class TextDialog(Dialog[None]):
         Binding("k,up", "scroll(-1)", "Up", show=False, id="dialog.up"),
     ]
     DEFAULT_CSS = "TextDialog > .frame { max-width: 110; }"
-    HINT = "esc closes · y copies"
+    HINT = "{key[dialog.close]} closes · {key[dialog.copy]} copies"
     FRAME = VerticalScroll
 
     def __init__(self, heading: str, text: str) -> None:
@@ -125,7 +127,7 @@ class LineDialog(Dialog[str | None]):
     LineDialog > .frame { max-width: 90; }
     LineDialog #wrong { display: none; height: auto; padding: 0 1; color: $text-warning; }
     """
-    HINT = "enter saves · esc cancels"
+    HINT = "enter saves · {key[dialog.cancel]} cancels"
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class ChooseDialog(Dialog[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
     DEFAULT_CSS = "ChooseDialog > .frame { max-height: 80%; }"
-    HINT = "enter chooses · esc cancels"
+    HINT = "enter chooses · {key[dialog.cancel]} cancels"
 
     def __init__(self, heading: str, values: Sequence[str], current: str) -> None:
         super().__init__(heading)
@@ -195,7 +197,7 @@ class SetupStep(Dialog[T]):
     SetupStep #buttons { height: auto; align-horizontal: right; }
     SetupStep Button { margin-left: 2; }
     """
-    HINT = "enter continues · esc skips"
+    HINT = "enter continues · {key[step.skip]} skips"
     AUTO_FOCUS = "Button"
 
     def action_skip(self) -> None:
