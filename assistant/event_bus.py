@@ -36,13 +36,14 @@ class EventBus:
 
     def emit(self, event: Event) -> None:
         for listener in tuple(self.listeners):
+            if listener not in self.listeners:  # it was closed because of a notice that came first
+                continue
             try:
                 listener(event)
             except Exception as error:
                 logger.exception("A listener failed")
-                if listener not in self.listeners:  # it failed at a notice that came first
-                    continue
-                self.listeners.remove(listener)
+                if listener in self.listeners:  # otherwise, a notice that came first closed it
+                    self.listeners.remove(listener)
                 self.emit(
                     Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)
                 )

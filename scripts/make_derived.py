@@ -3,8 +3,8 @@
 FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures the gain from the
 answers. The program may be killed at any time, and resumes where it stopped. It records the model's
 processor time, so that the load of other programs doesn't count. `--near N` uses only N turns of
-each conversation: turns that answer questions (with `--questions M`, only M of the questions), and
-the turns around them.
+each conversation: those that answer questions, and their neighbours. `--questions M` counts only M
+of the questions.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         nargs="+",
     )
     add_number(parser, "--near", 0, "use only N turns of each conversation", least=0)
-    add_number(parser, "--questions", None, "with --near, use the answers of M questions")
+    add_number(parser, "--questions", None, "with --near, consider only M questions")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")

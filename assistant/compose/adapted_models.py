@@ -38,7 +38,7 @@ def build_intent_classifier(
 
 
 def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
-    """Create the reader of forms, as `build_intent_classifier` does. It is loaded when a form is
+    """Create the reader of forms; see `build_intent_classifier`. It is loaded when a form is
     opened, because most sessions never open one."""
     from models.encoder import OnnxSlotReader
 
@@ -66,7 +66,7 @@ WITHOUT: Mapping[Callable[[ModelSelection, Settings], Any], str] = {
     build_intent_classifier: "commands are recognised by the grammar alone",
     build_slot_reader: "forms aren't filled in from what is said",
     build_reranker: "memories can't be judged by whether they answer a question",
-    build_turn_judge: "turns end by their sound and the silence alone, and any words interrupt",
+    build_turn_judge: "only sound and silence show the end of a turn, and any words interrupt",
 }
 """What the log says if a model can't be created."""
 

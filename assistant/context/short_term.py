@@ -10,9 +10,8 @@ The voice loop requests a prompt for each turn, and calls `keep` once when the t
     read_ahead()             between turns: messages for the model's cache
     pause()                  when speech begins; `summarize_if_due()` again if it was only noise
 
-A finished summary takes effect only in `keep`, i.e. between turns, because the model must then
-re-read the prompt's beginning.
-"""
+A finished summary takes effect only in `keep`, i.e. between turns, because it makes the model
+re-read the prompt."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -154,9 +153,9 @@ class ShortTermMemory:
     def draft(
         self, words: str, memories: Sequence[MemoryUsed], reads_per_s: float | None
     ) -> tuple[Message, ...]:
-        """Return the messages of the prompt that the turn would have if these were all its words,
-        or nothing if exchanges would have to leave the window. The words may never become a turn.
-        The arguments are those of `prompt`."""
+        """Return the prompt's messages for a turn with exactly these words; nothing if exchanges
+        would have to leave the window. Perhaps they never become a turn. The arguments are those of
+        `prompt`."""
         return self._window.draft(
             self.conversation, words, memories=memories, reads_per_s=reads_per_s
         )

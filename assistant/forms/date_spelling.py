@@ -44,8 +44,7 @@ _RANK = re.compile(
 
 def in_one_spelling(words: str, today: date, *, past: bool, listed: bool) -> str:
     """Return the words in lower case, with numbers in digits, without hesitations or times of day.
-    An ordinal number that isn't a day of a month keeps its ending, which is always "th": "2th
-    tuesday".
+    An ordinal number that isn't a day of a month always ends in "th": "2th tuesday".
 
     Args:
         past: whether a two-digit year can't be later than the current year.

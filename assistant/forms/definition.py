@@ -254,8 +254,8 @@ _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form",
 
 
 MISHEARD, LEAST_MISHEARD = 0.85, 10
-"""What is heard counts as a misheard name if their letters are at least this similar, from 0 to 1,
-and the name has at least this many. Short names resemble other words: "booking", "looking"."""
+"""Words count as a misheard name if their letters are this similar to it (0 to 1) or more, and it
+has at least this many letters. Short names resemble other words: "booking", "looking"."""
 
 
 def _words(name: str) -> frozenset[str]:

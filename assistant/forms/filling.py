@@ -268,6 +268,9 @@ def _parts(said: str) -> Iterator[str]:
 
 def _portions(text: str) -> Iterator[str]:
     words = text.split()
+    if len(words) <= MOST_WORDS:
+        yield text.strip()
+        return
     for first in range(0, len(words), MOST_WORDS):
         yield " ".join(words[first : first + MOST_WORDS])
 

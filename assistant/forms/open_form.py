@@ -246,8 +246,8 @@ class OpenForm:
 
     def answered(self, exchange: str, slot: Slot | None) -> str:
         """Record which slot the language model asked for in an exchange. Called right after the
-        exchange, or else when the exchange is heard. Return the name of the slot to which the
-        user's words in this exchange reply, or an empty string."""
+        exchange, or else when the exchange is heard. Return the name of the slot that the user's
+        words in it answer, or an empty string."""
         if exchange not in self._unheard:
             self._unheard[exchange] = _Unheard(self._asked)
             self._note_asked(slot)
@@ -261,8 +261,7 @@ class OpenForm:
 
         Args:
             exchange: id of the exchange that the proposals come from. Slots that were filled after
-                this exchange keep their values. Empty if the proposals come from the newest words.
-        """
+                this exchange keep their values. It is "" for the newest words."""
         with self._changing:
             if not self.reload():
                 return []

@@ -17,7 +17,7 @@ from assistant.language.numbers import numbers, one_of
 
 _WORD = re.compile(r"[^\s,;:!?…]*[^\s,;:!?….]|:\d\d")
 _TRIMMED = 3
-"""A run of words is shortened by fewer than twice this many words."""
+"""Fewer than `2 * _TRIMMED` words are cut from a run."""
 _DATE_JOINS = (
     "the of on in since last next this a an couple few and before after from about around early"
     " late mid half"

@@ -4,7 +4,7 @@
                                             is running; then a "given-up" row for each subject
                                             marked as failed for good, newest first
 {"act": "idle", "do": "pause"}, "resume"  → "idle"
-{"act": "idle", "do": "retry"}            → "retried", with a count. "kind": only this kind
+{"act": "idle", "do": "retry"}            → "retried", with a count. Optional key: "kind"
 {"act": "idle", "do": "run"}              → "begun"; the work runs in the background. "kind": only
                                             this kind. "until_empty": true to run until no work
                                             is due; otherwise one batch is run

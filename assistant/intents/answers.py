@@ -39,8 +39,8 @@ def yes_or_no(
 
     Args:
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
-            Use this only for text that is not a command ("No, my sister is called Anna"). After a
-            yes, only words that confirm it may follow.
+            Don't use this for commands: "No, my sister is called Anna". After a yes, only words
+            that confirm it may follow.
         deletes: the number of things that a yes would forget. "Delete it" is a yes, and "keep it" a
             no, only if this isn't 0. "Drop it" may also mean "never mind", so it is a yes only for
             a single thing.
@@ -111,9 +111,8 @@ def chosen(
 
     An option is chosen by its position ("the second one"), or by words that only it contains ("I
     mean the French one"). Any other content word shows that something else is meant. "The other
-    one" is the second of two, or the one that is left: "Not the code, the other one". After "no"
-    alone, "the other one" chooses nothing. If there is only one option, nothing is chosen after a
-    "no".
+    one" is the second of two, or the one that is left: "Not the code, the other one". "No, the
+    other one" chooses nothing. If there is only one option, nothing is chosen after a "no".
 
     Args:
         deletes: as for `yes_or_no`. "Forget the code" is a choice only if this isn't 0.

@@ -1,10 +1,9 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
 The grammar is asked first. If it recognises a command, that usually settles it. Otherwise, a
-classifier judges the meaning, and `THRESHOLDS` decides which probabilities are high enough. For
-commands that would delete or correct something, take back a wish or say what is known, the
-classifier is consulted as well: if it contradicts the grammar, the user is asked.
-"""
+classifier judges the meaning, and `THRESHOLDS` decides which probabilities are high enough. If the
+command deletes, corrects, takes back a wish or asks what is known, the classifier is consulted too:
+if it contradicts the grammar, the user is asked."""
 
 import asyncio
 import logging
@@ -41,7 +40,7 @@ class Threshold:
 
     Attributes:
         sure: the command is carried out if its probability is at least this.
-        asked: the user is asked whether it is meant if its probability is at least this.
+        asked: if the probability is at least this, the user is asked whether it is meant.
         doubted: if the probability is below this, the user is asked even if the grammar has
             recognised the command. At 0, the grammar alone is enough.
     """
@@ -136,8 +135,8 @@ ASKS_ADVICE = re.compile(r"\b(should|shall|could|would|can|may)\b", re.IGNORECAS
 """Matches questions that don't ask for a fact of the user's life, even if they are about it."""
 TOLD = 0.9
 """Minimum probability at which an utterance counts as asking for something that the assistant could
-only know from the user. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few questions
-that anybody could answer reach it; `not_known.applicable` excludes most of these."""
+only know from the user. Chosen with `scripts/eval_knowable.py` on part `dev`, so that few general
+questions reach it; `not_known.applicable` excludes most of these."""
 UNKNOWABLE = 0.7
 """Minimum probability at which an utterance counts as asking for something that the assistant can't
 know. Chosen with `scripts/eval_knowable.py` on part `dev`, so that hardly any question that the
@@ -240,8 +239,8 @@ def _load_rules() -> None:
 
 
 def is_classified(command: Command | None) -> bool:
-    """Return whether to ask the classifier, too, after the grammar has recognised `command` (None
-    if it has recognised no command)."""
+    """Return whether to ask the classifier, too. `command` is what the grammar has recognised, if
+    anything."""
     return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
 
 
@@ -249,8 +248,8 @@ def not_known(text: str, found: ClassifiedText | None, *, tools: bool = False) -
     """Return a `NotKnown` if an utterance asks for something that the assistant can't know by
     itself; otherwise None.
 
-    Its reply is empty if the language model should answer. One case is an utterance that is not a
-    single question: the rest may ask for something else. The other is a question about the user's
+    Its reply is empty if the language model should answer. It should if the text isn't just one
+    question, since other parts may ask for something else, or if it is a question about the user's
     life whose answer need not come from the user.
 
     Args:

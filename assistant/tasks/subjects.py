@@ -69,7 +69,7 @@ _BEGINS = re.compile(
     r"\b(?:out|arrive|arriving|starts?|begins?|from|leave|leaving|depart\w*)\b", re.IGNORECASE
 )
 VALUES = frozenset({"day", "time", "budget", "length", "people"})
-"""Subjects whose values are recognised by their form."""
+"""Subjects whose values have a recognisable pattern."""
 
 
 def subjects(text: str) -> frozenset[str]:

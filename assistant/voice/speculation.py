@@ -67,7 +67,7 @@ class SpeculativeAnswer:
     when_ready: Callable[[], object] | None = None
     """Called once, when the answer is ready."""
     passed: bool = False
-    """Whether the answer was passed on to the language model. If so, withdrawing the answer must
+    """Whether the language model was asked for the answer. If so, withdrawing the answer must
     interrupt the model."""
     closed: bool = False
     """Whether the answer was cut off. If so, its audio that is still in the pipeline must not be

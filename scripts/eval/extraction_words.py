@@ -102,7 +102,7 @@ def _month(name: str) -> int:
 
 
 def is_dated(text: str, when: tuple[str, ...]) -> bool:
-    """Whether `text` contains one of these dates, or none is required. `text` may omit the year."""
+    """Whether `text` contains one of these dates, or `when` is empty. `text` may omit the year."""
     return not when or any(_is_told(text, day) for day in when)
 
 

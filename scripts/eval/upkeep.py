@@ -1,8 +1,7 @@
-"""Measures which utterances the memory considers repeated or changed, in pairs and in talk.
+"""Measures which utterances, in pairs or in a series, memory considers repeated or changed.
 
-`with_cosine` has upkeep's decisions with the encoder's cosine; `rules` has its decisions by the
-rules alone, as if every cosine were 1.
-"""
+`with_cosine`: decisions based on the encoder's cosine. `rules`: decisions by the rules alone, as if
+every cosine were 1."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -103,7 +102,7 @@ def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, 
 
 
 async def on_model(encode: Encode, model: str) -> dict[str, Any]:
-    """Precision and recall by part, with upkeep's own decisions included, and the time taken."""
+    """Precision and recall by part, counting pairs decided without the model; and the time."""
     pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     cosines = cosines_of(pairs, encode)
     asking, form = 0, prompt()

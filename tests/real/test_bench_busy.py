@@ -6,7 +6,7 @@ import pytest
 
 from scripts import bench_busy
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.long]  # takes minutes if bound to one core
 
 
 def test_both_speeds_are_printed_and_no_busy_program_is_left(

@@ -66,6 +66,7 @@ def words(app: AssistantScreen | PaneApp) -> str:
         ({"voice.restart": "space"}, "space"),
         ({"voice.restart": "escape"}, "esc"),
         ({"voice.restart": ""}, "ctrl+r"),
+        ({"voice.type": "ctrl+r"}, "(no key)"),
     ],
 )
 async def test_keys_are_written_as_people_read_them(
@@ -186,6 +187,6 @@ async def test_after_a_removal_the_organiser_names_the_key_that_undoes_it(tmp_pa
 def test_texts_name_bindings_that_exist() -> None:
     screen = Path(ui.screen.__file__).parent
     source = "".join(file.read_text("utf-8") for file in screen.rglob("*.py"))
-    named = set(re.findall(r"""\bkeys?\[['"]?([a-z_.]+)['"]?\]""", source))
+    named = set(re.findall(r"""\b(?:keys?|keys_of\(\w+\))\[['"]?([a-z_.]+)['"]?\]""", source))
     assert len(named) > 20
     assert named <= set(re.findall(r'id="([a-z_.]+)"', source))

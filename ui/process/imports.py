@@ -12,7 +12,8 @@ from types import ModuleType
 RARELY_USED = frozenset({"aiohttp"})
 """Modules that libraries import, but rarely use. Pipecat uses aiohttp to fetch files by their
 address, which the assistant never does; importing aiohttp takes a tenth of the whole time, most of
-it for reading the system's certificates."""
+it for reading the system's certificates. Before Python 3.11.9, two threads must not be the first to
+use such a module at the same time."""
 
 
 @contextmanager
@@ -22,11 +23,11 @@ def imports_for_good() -> Iterator[None]:
     process needs to end. Modules that are rarely used are loaded when something uses them."""
     gc.disable()
     lazily = _LazyFinder(RARELY_USED)
-    sys.meta_path.insert(0, lazily)
+    sys.meta_path = [lazily, *sys.meta_path]
     try:
         yield
     finally:
-        sys.meta_path.remove(lazily)
+        sys.meta_path = [each for each in sys.meta_path if each is not lazily]
         gc.enable()
     gc.freeze()
     atexit.register(gc.freeze)

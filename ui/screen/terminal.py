@@ -37,8 +37,7 @@ class HangupSafeTerminal:
     """Wraps the terminal's output stream, and drops output once the terminal has been closed.
 
     If an error reached Textual's writer thread, that thread would end, and the app would wait for
-    it for ever. SIGHUP or `TerminalDriver` ends the app instead.
-    """
+    it for ever. SIGHUP or `TerminalDriver` will end the app."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -77,7 +77,7 @@ def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | No
 
 
 def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
-    """Return the verdict of the rules for duplicates. Less similar memories are compared too."""
+    """Return the verdict of the rules for duplicates. The memories may be less similar."""
     if not comparable(older, newer):
         return "both"
     decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)

@@ -19,8 +19,8 @@ Method = TypeVar("Method")
 
 
 def import_lancedb() -> Any:
-    """Import LanceDB. If this version can't be imported with the stand-ins, import it with the real
-    libraries."""
+    """Import LanceDB. If this version can't be imported with the stand-ins, import it again with
+    the real libraries. Its modules that were imported by then keep the stand-ins."""
     if "lancedb" not in sys.modules:
         try:
             with _stand_ins():
@@ -81,7 +81,7 @@ def _stand_ins() -> Iterator[None]:
     """Within the block, the client and `overrides` are replaced unless they have been imported."""
     finder = _ClientFinder()
     if CLIENT not in sys.modules:
-        sys.meta_path.insert(0, finder)
+        sys.meta_path = [finder, *sys.meta_path]  # other threads may be going through the old list
     overrides = ModuleType(OVERRIDES)
     vars(overrides).update(override=_override, EnforceOverrides=type("EnforceOverrides", (), {}))
     replaced = sys.modules.setdefault(OVERRIDES, overrides) is overrides
@@ -89,7 +89,7 @@ def _stand_ins() -> Iterator[None]:
         yield
     finally:
         if finder in sys.meta_path:
-            sys.meta_path.remove(finder)
+            sys.meta_path = [each for each in sys.meta_path if each is not finder]
             for name in [each for each in sys.modules if each.partition(".")[0] == CLIENT]:
                 del sys.modules[name]
         if replaced:

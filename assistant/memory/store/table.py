@@ -74,7 +74,7 @@ class MemoryTable:
         on_begun: Callable[[], None] = lambda: None,
         on_proved: Callable[[], None] = lambda: None,
     ) -> "MemoryTable":
-        """Open or create the table as its only writer. Importing LanceDB takes half a second.
+        """Open or create the table as its only writer. Importing LanceDB takes 0.2 s.
 
         Args:
             uri: a folder, which is made readable by its owner only, or a URI for LanceDB: s3://…

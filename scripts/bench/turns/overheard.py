@@ -21,7 +21,7 @@ LOUDNESS = 0.3, 1.0
 NOISE = 10.0, 600.0
 """Range of the amplitude (standard deviation) of the noise of the room."""
 LEAD_IN_S = 0.35
-"""Seconds of sound before the speech, as in an utterance."""
+"""Seconds of sound before the speech."""
 SILENCE_S = 0.09, 0.16
 """Range of the seconds of silence after which the recogniser begins."""
 LOUDEST = 32_000

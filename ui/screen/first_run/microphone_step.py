@@ -121,7 +121,7 @@ class MicrophoneStep(SetupStep[str | None]):
     async def _measure(self) -> None:
         """Measure and judge the level until the microphone stops delivering sound.
 
-        The user is asked to speak only after the first level, when the microphone is open.
+        Ask the user to speak once the first level shows that the microphone is open.
 
         Raises:
             AudioError: the microphone is missing, is in use or delivers no sound.

@@ -8,21 +8,28 @@ from textual.keys import format_key
 from textual.widget import Widget
 
 
-def keys_of(node: DOMNode) -> dict[str, str]:
+class Keys(dict[str, str]):
+    """Keys by the ids of their bindings."""
+
+    def __missing__(self, binding: str) -> str:
+        return "(no key)"
+
+
+def keys_of(node: DOMNode) -> Keys:
     """Return the key of each binding of this node and of those that contain it, by its id.
 
     Keys are written as people read them, e.g. "/" or "ctrl+r". If several are bound, the first is
-    returned. A text names a key by the binding's id: `"Press {key[voice.type]}."`, formatted with
-    `key=keys_of(self)`.
+    returned; "(no key)" if another action has taken the key. A text names a key by the binding's
+    id: `"Press {key[voice.type]}."`, formatted with `key=keys_of(self)`.
     """
     # Textual has no public way to read a keymap, or the bindings of a node that lacks the focus.
-    chosen = node.app._keymap
-    keys: dict[str, str] = {}
+    keys = Keys()
     for each in node.ancestors_with_self:
-        for key, binding in each._bindings:
+        bindings = each._bindings.copy()
+        bindings.apply_keymap(node.app._keymap)
+        for key, binding in bindings:
             if binding.id is not None:
-                bound = chosen.get(binding.id) or key
-                keys.setdefault(binding.id, _readable(bound.split(",")[0]))
+                keys.setdefault(binding.id, _readable(key))
     return keys
 
 
