@@ -260,7 +260,7 @@ def _parts(said: str) -> Iterator[str]:
     for each in sentences(said):
         count = len(each.text.split())
         if words and words + count > MOST_WORDS:
-            yield from _portions(said[begin : each.start])
+            yield from _portions(said[begin : each.start].strip())
             begin, words = each.start, 0
         words += count
     yield from _portions(said[begin:])
@@ -269,7 +269,7 @@ def _parts(said: str) -> Iterator[str]:
 def _portions(text: str) -> Iterator[str]:
     words = text.split()
     if len(words) <= MOST_WORDS:
-        yield text.strip()
+        yield text
         return
     for first in range(0, len(words), MOST_WORDS):
         yield " ".join(words[first : first + MOST_WORDS])
