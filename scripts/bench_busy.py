@@ -7,8 +7,8 @@ set, it replaces the value that the assistant uses.
 """
 
 import asyncio
-import multiprocessing
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +28,7 @@ from scripts.common import program
 WORDS = "the old house near the river where people walk and talk about their long day with friends"
 PAGE_WORDS = 120
 WRITTEN_TOKENS = 25
+KEEP_BUSY = "while True: sum(range(10_000))"
 
 
 def work(options: program.Options) -> program.Figures:
@@ -81,20 +82,13 @@ async def times(model: LanguageModel, seed: int) -> tuple[float, float]:
 
 @contextmanager
 def busy_programs(count: int) -> Iterator[None]:
-    started = [multiprocessing.Process(target=keep_busy, daemon=True) for _ in range(count)]
-    for each in started:
-        each.start()
+    started = [subprocess.Popen([sys.executable, "-c", KEEP_BUSY]) for _ in range(count)]
     try:
         yield
     finally:
         for each in started:
             each.kill()
-            each.join()
-
-
-def keep_busy() -> None:
-    while True:
-        sum(range(10_000))
+            each.wait()
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -75,7 +75,8 @@ def test_what_is_remembered_survives_a_restart_and_leaves_no_byte_when_undone_or
         last.wait_for("memories")
         unknown, *_ = replies(last, CANCEL, "Forget everything about my locker.", "Yes.")
         assert unknown["text"] == "I don't know of any such instruction."
-        assert last.wait_for("forgotten")["clean"]
+        locker = last.of("forgetting")[-1]["id"]  # an earlier wish may become due, too
+        assert last.wait_for("forgotten", id=locker)["clean"]
         last.end_input()
         assert last.finish() == 0
     assert any(text.startswith("Forgotten") for text in remarks(last))

@@ -71,6 +71,7 @@ async def test_idle_work_stops_and_is_done_again_and_only_spoken_facts_are_remem
     statement, question = SAID
     assert facts.keys() == {statement, question}
     assert facts[question] == set()
+    assert remembered
     assert facts[statement] == remembered <= FACTS
 
 

@@ -65,10 +65,10 @@ async def settled(pilot: Pilot[int], app: ReplayScreen) -> str:
 async def opened(
     replay: Replay, folder: Path, size: tuple[int, int]
 ) -> AsyncIterator[tuple[ReplayScreen, Pilot[int]]]:
-    """A screen with the first of the themes."""
+    """A screen that starts with the last of the themes, which is not the default."""
     home = Home(folder)
     loaded = load_settings(
-        home.settings_file, environment={}, flags={"screen.theme": next(iter(THEMES.values()))}
+        home.settings_file, environment={}, flags={"screen.theme": list(THEMES.values())[-1]}
     )
     app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
     async with app.run_test(size=size) as pilot:
@@ -81,7 +81,8 @@ async def differences(
 ) -> dict[str, str]:
     """How the tab differs from its stored pictures, by their names."""
     different = {}
-    for name, theme in THEMES.items():
+    assert app.theme in THEMES.values()
+    for name, theme in sorted(THEMES.items(), key=lambda each: each[1] != app.theme):
         app.theme = theme
         picture = f"{tab}_{size[0]}x{size[1]}_{name}"
         if lines := difference(picture, await settled(pilot, app), update=update):
