@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -242,7 +242,9 @@ class Worker:
         how = "its pipe broke"
         folder = tempfile.mkdtemp(prefix="assistant-")  # mkdtemp guarantees mode 0700
         try:
-            code = self._follow(_spawn(folder, self._log))
+            code = self._follow(
+                _spawn(folder, self._log, MEASURED if self._expendable else PATIENT)
+            )
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
         except OSError as error:
             how = f"it can't be started: {error.strerror}"
@@ -327,9 +329,13 @@ they use up the processor time that the other threads need. On an idle machine w
 threads write as fast with this value as with 30,000, and nearly twice as fast as without any
 spinning. Next to one busy program, `scripts/bench_busy.py` measured 1.0 to 3.4 s for 25 tokens with
 this value, and 28 s with 30,000. A value in the user's environment takes precedence."""
+MEASURED = {"GOMP_SPINCOUNT": "30000"}
+"""The same for a worker whose speed is measured: a waiting thread then counts as busy, so that the
+share of the processor time tells whether other programs took some of it
+(`models.selection.machine_records.CALM_SHARE`)."""
 
 
-def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
+def _spawn(folder: str, log: Path | None, spinning: Mapping[str, str]) -> subprocess.Popen[bytes]:
     paths = [str(_PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
     with (log or Path(os.devnull)).open("ab") as errors:
         return subprocess.Popen(
@@ -337,6 +343,6 @@ def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=PATIENT | os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            env={**spinning} | os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # the terminal's Ctrl-C is for the parent
         )

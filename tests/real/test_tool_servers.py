@@ -21,14 +21,13 @@ from assistant.skills.tools.tools import LEAST_ACT, LEAST_TALK, Tools
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers import ToolIndex, ToolServers
 from models.selection import select_models
+from tests.support import http_tool_server
 from tests.support.fakes import ScriptedLlm
 from tests.support.patience import PATIENCE_S
 from tests.support.tools import connected, tool_of
 
 pytestmark = pytest.mark.real
 
-HTTP_SERVER = Path(__file__).parents[1] / "support" / "http_tool_server.py"
-"""It is not imported here, because it imports `mcp`, for which all test processes would wait."""
 REQUESTS = {
     "convert 9 am New York time to London time": "convert_time",
     "create a branch called holidays": "git_create_branch",
@@ -180,7 +179,7 @@ async def test_requests_find_their_tool_and_talk_finds_none(
 async def adder(unused_port: int) -> AsyncIterator[str]:
     """The address of a tool server that runs on this machine."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(HTTP_SERVER), str(unused_port)),
+        *(sys.executable, str(Path(http_tool_server.__file__)), str(unused_port)),
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
