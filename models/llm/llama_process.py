@@ -325,10 +325,9 @@ class Worker:
 PATIENT = {"GOMP_SPINCOUNT": "1000"}
 """Environment variable for the worker's threads. With it, threads that have finished their part of
 a step spin for some microseconds, then sleep. By default they keep spinning, and on a busy machine
-they use up the processor time that the other threads need. On an idle machine with two cores, two
-threads write as fast with this value as with 30,000, and nearly twice as fast as without any
-spinning. Next to one busy program, `scripts/bench_busy.py` measured 1.0 to 3.4 s for 25 tokens with
-this value, and 28 s with 30,000. A value in the user's environment takes precedence."""
+they use up the processor time that the other threads need. `scripts/bench_busy.py` measured, with
+this value and with 30,000: on an idle machine with two cores, 25 tokens in 0.4 and 0.5 s; next to a
+busy program, 1.1 and 11 s. A value in the user's environment takes precedence."""
 MEASURED = {"GOMP_SPINCOUNT": "30000"}
 """The same for a worker whose speed is measured: a waiting thread then counts as busy, so that the
 share of the processor time tells whether other programs took some of it

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from assistant.voice.answer_check import ENDINGS, NOT_DONE, AnswerCheck
 from assistant.voice.claims import ACTS, CLAIM, THRESHOLDS, ClaimDetector, is_own
 from assistant.voice.speech.clauses import clauses_of
-from models.interfaces import ClassifiedText, IntentClassifier
 from scripts.eval.asking import Answers, language_model
 from scripts.eval.claim_answers import PARTS, Answered, ask, read_prompts
 from scripts.eval.claim_patterns import claims_act
 from scripts.eval.commands import share
-from scripts.eval.intents import loaded_classifier, with_classifier
+from scripts.eval.intents import OnceClassifier, loaded_classifier, with_classifier
 from scripts.eval.knowable import by_classifier
 
 LANGUAGE = "en"
@@ -23,20 +22,8 @@ STEPS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 """Thresholds to choose from."""
 
 
-class Remembered:
-    """A classifier that judges each text only once, since the same clauses recur."""
-
-    def __init__(self, classifier: IntentClassifier) -> None:
-        self._classifier = classifier
-        self._found: dict[str, ClassifiedText] = {}
-
-    def load(self) -> None:
-        self._classifier.load()
-
-    def classify(self, text: str) -> ClassifiedText:
-        if text not in self._found:
-            self._found[text] = self._classifier.classify(text)
-        return self._found[text]
+class Remembered(OnceClassifier):
+    """Judges prompts and the clauses of answers, which recur."""
 
     def request(self, text: str) -> float:
         """The probability that a prompt asks for an act."""

@@ -4,6 +4,7 @@ classifier."""
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,14 @@ EVERYDAY = "everyday"
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
 
 Understand = Callable[[str], Intent | None]
+
+
+class OnceClassifier:
+    """Judges as another classifier does, each text only once."""
+
+    def __init__(self, classifier: IntentClassifier) -> None:
+        self.load = classifier.load
+        self.classify = cache(classifier.classify)
 
 
 class Understood(NamedTuple):

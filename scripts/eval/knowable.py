@@ -1,7 +1,6 @@
 """Measures how well the assistant recognises questions that it can't answer."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from assistant.context import NotKnown
@@ -10,13 +9,13 @@ from assistant.intents.intent_recogniser import TOLD, UNKNOWABLE, is_classified,
 from assistant.intents.recogniser import recognise
 from data import located
 from models.encoder.intents import KNOWABLE
-from models.interfaces import ClassifiedText, IntentClassifier
+from models.interfaces import IntentClassifier
 from scripts.common.knowable import EVALUATION as QUESTIONS
 from scripts.common.knowable import Labelled, read_labelled
 from scripts.common.utterances import EVALUATION, REQUESTS, read_utterances
 from scripts.eval.answer_data import read_people
 from scripts.eval.commands import NAMES, share
-from scripts.eval.intents import loaded_classifier, with_classifier
+from scripts.eval.intents import OnceClassifier, loaded_classifier, with_classifier
 
 ACT = "act"
 """Tag of utterances that ask for an act, such as looking up the weather, and so are not talk."""
@@ -37,17 +36,6 @@ class Scored(NamedTuple):
     unknowable: float
     passed: bool
     fixed: bool = False
-
-
-class Remembering:
-    """Judges as another classifier does, each text only once."""
-
-    def __init__(self, classifier: IntentClassifier) -> None:
-        self.load = classifier.load
-        self._classify = cache(classifier.classify)
-
-    def classify(self, text: str) -> ClassifiedText:
-        return self._classify(text)
 
 
 def by_classifier(classifier: IntentClassifier) -> CannotKnow:
@@ -79,7 +67,7 @@ def measured(part: str) -> dict[str, Any]:
         ModelError: the classifier is missing or damaged.
         InputUnusable: a file can't be read.
     """
-    classifier = Remembering(loaded_classifier())
+    classifier = OnceClassifier(loaded_classifier())
     understand = with_classifier(classifier)
     labelled = read_labelled(located(QUESTIONS), part)
     everyday = [Labelled(text, KNOWABLE[0]) for text in talk(part)]

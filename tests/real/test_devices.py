@@ -275,10 +275,10 @@ async def test_the_echo_of_the_loudspeaker_is_cancelled_but_a_voice_is_not(
     await asyncio.to_thread(pulse.echo, True)
     await sound.microphone.open(deliver)
     await sound.loudspeaker.open(RATE)
-    speaking = asyncio.create_task(sound.play(voice(13.0, 1, rate=RATE)))
+    speaking = asyncio.create_task(sound.play(voice(17.0, 1, rate=RATE)))
     await until(lambda: sound.loudspeaker.played() > 3 * RATE)
     alone = len(sound.blocks)
-    await until(lambda: sound.loudspeaker.played() > 10 * RATE)
+    await until(lambda: sound.loudspeaker.played() > 14 * RATE)
     interrupted = len(sound.blocks)
     await asyncio.to_thread(pulse.speak, voice(1.5, 7, level=0.1))
     said = len(sound.blocks)
@@ -290,7 +290,7 @@ async def test_the_echo_of_the_loudspeaker_is_cancelled_but_a_voice_is_not(
     assert min(echo) > -35
     # On a busy machine the echo's delay jumps, and the canceller takes a second to adapt.
     removed = sorted(before - after for before, after in zip(echo, left, strict=True))
-    assert len(removed) >= 6
+    assert len(removed) >= 9
     assert removed[-1] > 25
     assert removed[len(removed) // 2] > 12
     assert spoken - sorted(left)[len(left) // 2] > 15

@@ -45,10 +45,12 @@ def explained(home: Path, *words: str) -> list[Row]:
 
 
 def until_named(home: Path) -> Talk:
-    """A session in which a small model is asked for the dog's name until it says it, and then
-    why."""
+    """A session that begins with the question when the dog was told about. Then a small model is
+    asked for the dog's name until it says it, and why."""
     with Talk(home, *TINY, "--text", env=EXPLAINING) as talk:
         talk.wait_for("memories")
+        talk.say(WHEN)
+        talk.wait_for("remark")
         for line in ASK_DOG:
             talk.say(line)
             if "Max" in talk.wait_for("turn")["assistant"]:
@@ -85,7 +87,9 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
 
     answered = until_named(tmp_path)
     *others, named = answered.of("turn")
-    assert SOURCE in remarks(answered)[-1]
+    told_when, because_told = remarks(answered)
+    assert "your dog is called Max" in told_when
+    assert SOURCE in because_told
 
     answer, told, *recalled = explained(tmp_path, "why", str(named["turn"]))
     assert (answer["assistant"], answer["from_model"]) == (named["assistant"], False)
@@ -101,7 +105,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     forget = ("Forget everything about my dog.", "Yes.")
     restarted = typed(tmp_path, WHY, *forget, WHY, WHEN, env=CONTINUING | scripted)
     because, *forgotten, after, never = remarks(restarted)
-    assert because == remarks(answered)[-1], "the log of recalls outlives the session"
+    assert because == because_told, "the log of recalls outlives the session"
     assert any(each.startswith("Forgotten:") for each in forgotten)
     assert after.startswith("I said that because you asked me to forget something.")
     assert never == "I don't remember you telling me about your dog."

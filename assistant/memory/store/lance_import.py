@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, TypeVar
@@ -54,7 +55,7 @@ def _real(stand_in: type) -> Any:
     return getattr(import_module(stand_in.__module__), stand_in.__name__)
 
 
-class _ClientFinder:
+class _ClientFinder(Loader):
     """Finds stand-ins for the client's modules. They have every name that is imported from them."""
 
     def find_spec(
@@ -62,7 +63,7 @@ class _ClientFinder:
     ) -> ModuleSpec | None:
         if name.partition(".")[0] != CLIENT:
             return None
-        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, _spec: ModuleSpec) -> None:
         """Let Python create an empty module."""
