@@ -55,7 +55,7 @@ def open_state(
 
 @contextmanager
 def open_state_requests(home: Home, settings: Settings, vault: Vault) -> Iterator[StateRequests]:
-    """Open the state in a home in which no assistant runs, to show or change it. Blocking.
+    """Open a home's state, to show or change it while no assistant is running there. Blocking.
 
     Args:
         vault: the home's vault; stays open.

@@ -254,8 +254,9 @@ _LESS = frozenset({"a", "an", "the", "my", "our", "new", "this", "that", "form",
 
 
 MISHEARD, LEAST_MISHEARD = 0.85, 10
-"""Words count as a misheard name if their letters are this similar to it (0 to 1) or more, and it
-has at least this many letters. Short names resemble other words: "booking", "looking"."""
+"""Words count as a misheard name if their similarity to it (0 to 1) is at least `MISHEARD`, and the
+name has at least `LEAST_MISHEARD` letters. Short names resemble other words: "booking",
+"looking"."""
 
 
 def _words(name: str) -> frozenset[str]:

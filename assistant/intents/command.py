@@ -173,11 +173,11 @@ class Command:
     `words` is the command's argument, exactly as it stands in the utterance: what is named
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
-    the user. `minutes` is set for FORGET_SPAN, and for SLEEP if the user says for how long; if the
-    user says until when, `when` is set instead, to everything after "until". `for_good` is set for
-    REMEMBER if the user said never to forget the statement. Every prompt then contains it.
-    `names_wish` is set for LIFT if the user calls it "my wish", "my rule" or the like ("cancel my
-    wish about …").
+    the user. `minutes` is set for FORGET_SPAN, and for SLEEP if the user names a duration. If the
+    user instead says when the sleep ends ("until eight"), `when` is everything after "until".
+    `for_good` is set for REMEMBER if the user said never to forget the statement. Every prompt then
+    contains it. `names_wish` is set for LIFT if the user calls it "my wish", "my rule" or the like
+    ("cancel my wish about …").
 
     The arguments of all other kinds are quoted from the utterance, too: `words` is the subject (a
     reminder's topic, the items of a list, the text of a note, what to calculate), `when` is the

@@ -115,8 +115,8 @@ class CommandText:
         return made
 
     def _without_stutter(self, words: list[Word]) -> list[Word]:
-        """Remove repetitions, e.g. one of "forget that, forget that" and the first two of "un, un,
-        undo"."""
+        """Remove immediate repetitions: "stop, stop, stop" → "stop", "forget that, forget that" →
+        "forget that"."""
         made: list[Word] = []
         for word in words:
             made.append(word)

@@ -30,8 +30,8 @@ PERIODS: Mapping[tuple[str, str], int | Fraction] = {
     ("week", "month"): Fraction(13, 3),
     ("hour", "day"): 24,
 }
-"""(time for which a price is paid, longer time) → how often it is paid in the longer time. For
-example, a monthly price is paid twelve times a year."""
+"""(shorter period, longer period) → how many of the shorter period are in the longer one. A price
+per month, for example, is paid twelve times a year."""
 _SIGN = re.compile(r"\w (?:plus|minus|times|divided|over|multiplied|less|take away)\b")
 _EXPLICIT = re.compile(r"\b(?:us|american|uk|imperial)\b")
 

@@ -226,7 +226,7 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), AT_ONCE):  # small batches: forgetting waits for each
+        for at in range(0, len(missing), AT_ONCE):  # in batches, so that `hide` never waits long
             self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 

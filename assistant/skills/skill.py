@@ -40,10 +40,10 @@ class Reply:
 
     `deletes` is set if the question asks whether or what to forget: it is the number of things that
     are forgotten if the user agrees. "Delete it" then also means yes. `undo` takes back what the
-    command has done. After other turns, the question that `undo_question` returns is asked first:
-    it names what would be taken back, and is empty if that is no longer possible. `offers_undo` is
-    set if `text` tells the user to say "undo". `undo_deletes` is set if `undo` deletes something
-    for good.
+    command has done. If other turns have begun since, the user must confirm first. `undo_question`
+    then returns the question, which says what would be taken back, or an empty string if that is no
+    longer possible. `offers_undo` is set if `text` tells the user to say "undo". `undo_deletes` is
+    set if `undo` deletes something for good.
 
     `notice` is shown on the screen and not spoken. `lasts` is set if `text` quotes nothing that is
     being forgotten, so that it may be repeated after the purge. `when_heard` is called once the

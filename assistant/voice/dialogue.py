@@ -96,8 +96,8 @@ class Dialogue:
         self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
         self._stale = self._drafted = False
-        """Whether the model's cache no longer matches the start of the prompt, and whether it
-        contains words that have not become a turn."""
+        """`_stale`: the model's cache no longer matches the start of the prompt. `_drafted`: the
+        cache contains words that have not become a turn."""
         self.last_said = LastSaid()
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -226,8 +226,8 @@ class Dialogue:
             await self._idle.wait()
 
     def read_draft(self, words: str, memories: Sequence[MemoryUsed]) -> None:
-        """Let the model read the prompt that the user's words so far would have, unless an earlier
-        turn is still being answered. Words that don't become a turn are overwritten."""
+        """Read the prompt for the user's words so far into the model's cache, unless an earlier
+        turn is still being answered. Words that don't become a turn are overwritten later."""
         free, speed = self.user_speaks and not self.answering, self.reading.tokens_per_s
         if free and (draft := self._memory.draft(words, memories, speed)):
             self._drafted = True

@@ -27,8 +27,9 @@ ACTS = tuple(SlotAct)
 """The acts in the order of the model's outputs."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
-"""Marks of tokens: outside any value; the first token of a value or of a list item; a further token
-of the same value or item; and the same two for an item to be removed from a list."""
+"""Marks of tokens. `FIRST` marks the first token of a value or of a list item, and `INSIDE` any
+further token of it. `FIRST_REMOVED` and `REMOVED` do the same for an item to be removed from a
+list. All other tokens are `OUTSIDE`."""
 MARKS = 5
 FOLLOWS = {INSIDE: (FIRST, INSIDE), REMOVED: (FIRST_REMOVED, REMOVED)}
 """Marks that may only follow certain other marks."""

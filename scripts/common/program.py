@@ -1,4 +1,4 @@
-"""What all programs share: arguments, `--json`, and one sentence if a program can't continue."""
+"""What all programs share: common options, `--json`, and errors reported in one sentence."""
 
 import argparse
 import sys

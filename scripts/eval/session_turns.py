@@ -1,6 +1,6 @@
-"""Takes turns of a session as the product does. A skill replies if it can. If the assistant can't
-know the answer, it may give a fixed reply. Otherwise, the language model answers, and its claims
-are cut.
+"""Answers the turns of a session as the product does. A skill replies if it can. If the assistant
+can't know the answer, it may give a fixed reply. Otherwise, the language model answers, and
+`AnswerCheck` ends the answer where it claims an act.
 
 Only the text of the answers is measured, so nothing is heard or spoken, and recall has all the time
 that it needs.
@@ -115,7 +115,8 @@ class Session:
                 window.shown, lambda: window.conversation.exchanges, parts.reranking
             )
         self._pending = 0.0
-        """The probability that an earlier turn asked for an act, as in `Think`."""
+        """The probability that an earlier turn asked for an act, if the assistant replied with a
+        question. `Think` has the same attribute."""
 
     async def turn(self, said: str) -> Turn:
         """Answer what is said, without adding it to the conversation. Raises ModelFailed."""

@@ -14,12 +14,13 @@ from scripts.train.training_data import FILES, read_pairs
 CLASSES = ("none", *(kind.value for kind in KINDS), CLAIM)
 """The classes to learn, in the order of the model's outputs."""
 REQUESTS = "training/requests_in_talk.txt"
-"""Utterances in the files of talk that nevertheless ask a skill for something."""
+"""File of the utterances in the files of talk that are in fact requests to a skill, and so are not
+learnt as talk."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
 DRAWN = 20
-"""Number of batches whose utterances are sorted by length together, since padding takes as long as
-words."""
+"""Utterances are sorted by length within groups of this many batches. A batch then needs little
+padding, which takes as long to compute as words."""
 NOWHERE = (-1, -1)
 """Edges of a missing argument."""
 IGNORED = -100

@@ -18,13 +18,14 @@ from scripts.train.slot_values import PLAIN_TYPES, Values
 IGNORED = -100
 """Mark of tokens that don't count in the loss."""
 FEWER, LOWER, FORGOTTEN, BARE, SHUFFLED = 0.7, 0.25, 0.15, 0.15, 0.7
-"""Shares: of the samples that have fewer slots; of the samples that have no punctuation and mostly
-no capitals; of the slots whose contents are left out; of the slots that lack a name or a question;
-and of the samples that have their slots in another order."""
+"""Shares of the samples that have fewer slots (`FEWER`), no punctuation and mostly no capitals
+(`LOWER`), or another order of slots (`SHUFFLED`); and shares of the slots whose contents are left
+out (`FORGOTTEN`), or that lack a name or a question (`BARE`)."""
 TOGETHER, ELSEWHERE, OTHER_WORDS, FOREIGN, DAY_AND_TIME = 0.15, 0.4, 0.4, 0.3, 0.3
-"""Shares of the samples that are varied in these ways, where possible: they include the next
-utterance; come after another question; have other values; have a slot of another form; have a time
-after their day, or a day after their time."""
+"""Shares of the samples to which each variation is applied, where possible. `TOGETHER` appends the
+next utterance. `ELSEWHERE` changes the slot that has been asked for. `OTHER_WORDS` replaces the
+values. `FOREIGN` adds a slot of another form. `DAY_AND_TIME` inserts a time after the day, or a day
+after the time."""
 SELF_CONTAINED = 5
 """An utterance of at least this many words is mostly understood without its question."""
 PUNCTUATION = re.compile(r"[,.;:!?—…\"](?!\d)|(?<!\d)-")
@@ -100,8 +101,8 @@ def _token_marks(marks: Sequence[Marked], offsets: Sequence[tuple[int, int]]) ->
 
 
 def _chosen(lesson: Lesson, chance: Random, values: Values) -> list[Slot]:
-    """Return the slots, sometimes in another order, without some that have no marks, or with one of
-    another form."""
+    """Return the form's slots with random changes: slots that have no marks and aren't asked for
+    may be left out, a slot of another form may be added, and the order may change."""
     slots = [*lesson.form.slots]
     if chance.random() < FEWER:
         needed = {each.slot for each in lesson.marks} | {lesson.asked}

@@ -1,4 +1,4 @@
-"""Indexes when memories were said and which days they mention, for questions that name a time.
+"""Indexes memories by the day on which they were said and the days that they mention.
 
 "What was wrong with the boiler in May?" asks for memories that were said in May or mention a day in
 May. Such memories get a bonus. The bonus fades with the distance from that time, since people
@@ -33,7 +33,7 @@ FADE_SHARE = 0.25
 span's length in days, but at most `FADE_MOST`."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Minimum closeness of the memories found if the question asks only for a time."""
+"""If a question asks only for a time, memories with a lower closeness to this time are left out."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "

@@ -10,7 +10,7 @@ The keys of their contents are:
     alarm,     words        what to be reminded of; missing for alarms
     reminder   name         the user's name for an alarm; may be empty
                at           when it is due, if that was said as a duration ("in twenty minutes")
-               local        when it is due otherwise: local time without a zone, in ISO format
+               local        when it is due, if `at` is missing: ISO local time without a zone
                repeat       the repetition (`Repeat.as_json`); missing if there is none
                since        only occurrences after this moment count; only with `repeat`
     all        rang_at      when the user last heard it; missing if never, or if snoozed since
@@ -81,9 +81,9 @@ def rung(content: Content, now: datetime) -> Content:
 
 
 def shifted(content: Content, by: timedelta, now: datetime) -> Content:
-    """Return the content after the clock was set forward by `by`, to `now`. If the `since` of a
-    repeating entry is now far in the future, the clock was wrong when `since` was stored, so
-    `since` becomes `now`."""
+    """Return an entry's content, adjusted after the clock was set. `by` is how far it was set
+    forward (negative: back), and `now` is the new time. If the `since` of a repeating entry is now
+    far in the future, the clock was wrong when `since` was stored, so `since` becomes `now`."""
     more = by // timedelta(microseconds=1)
     moved = {key: content[key] + more for key in SHIFTED & content.keys()}
     if "since" in content and time_of(content["since"]) - now > _DAY:
@@ -117,7 +117,8 @@ class DueEntries:
         self.clocks = clocks
         self._removed = RemovedEntries(store)
         self._changing = threading.Lock()
-        """Held from reading an entry until it is changed."""
+        """Held while entries are read and changed, so that two changes can't overwrite each
+        other."""
         self._offset: timedelta | None = None
         """The difference between the two clocks when the moments of the entries were last
         shifted."""
@@ -181,8 +182,9 @@ class DueEntries:
         return await asyncio.to_thread(self._removed.remove, keys)
 
     async def restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
-        """Bring removed entries back. Return the entries that are back, and those that are not
-        because their time has passed. Both are empty if anything has been forgotten since."""
+        """Bring removed entries back. Return two lists: the restored entries, and those that stay
+        removed because their time has passed. Both are empty if the removal is no longer kept, e.g.
+        because something has been forgotten since."""
         return await asyncio.to_thread(self._restore, removal)
 
     def watch(self, event: Event) -> None:

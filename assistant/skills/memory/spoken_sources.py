@@ -13,8 +13,8 @@ NAMED = spoken_replies.NAMED
 
 
 def things(items: Iterable[ToldItem], *, english: bool = True) -> Things:
-    """Return the ids of the things that a reply names: the first few. As in the reply, things with
-    the same phrase count as one."""
+    """Return the ids of the things that a reply names, which are the first `NAMED`. As in the
+    reply, things with the same phrase count as one."""
     named: dict[str, list[str]] = {}
     for each in items:
         phrase = spoken_phrase(each.text, each.speaker, english=english)
@@ -25,8 +25,8 @@ def things(items: Iterable[ToldItem], *, english: bool = True) -> Things:
 
 
 def told(sources: Sequence[ToldItem], now: datetime, *, english: bool = True) -> str:
-    """Return sentences that name the first of these sources: "You told me on Monday that your
-    sister is called Anna."
+    """Return a sentence for each of the first `NAMED` sources: "You told me on Monday that your
+    sister is called Anna." Sources with the same phrase count as one.
 
     Args:
         now: local wall time.

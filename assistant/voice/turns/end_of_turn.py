@@ -1,9 +1,9 @@
 """Estimates whether the user's turn is over, while the user is silent.
 
-Three kinds of evidence count. The words may be complete or not. The sound of the last seconds may
-fall as at the end of a sentence. And the longer the silence lasts, the less likely it is that the
-user only pauses. Each kind contributes to one sum of log-odds, and the turn ends as soon as this
-sum is high enough. `scripts/train_turn_end.py` chooses the weights.
+Three kinds of evidence count. The words may be complete or not. The voice may sound finished or
+not: at the end of a sentence, for example, its pitch often falls. And the longer the silence lasts,
+the less likely it is that the user only pauses. Each kind contributes to one sum of log-odds, and
+the turn ends as soon as this sum is high enough. `scripts/train_turn_end.py` chooses the weights.
 """
 
 import asyncio
@@ -30,7 +30,8 @@ RECHECK_S = 0.256
 """Seconds of silence after which the sound is judged once more, unless the evidence suffices to end
 the turn. More silence improves the judgement, but judging takes time from the answer."""
 SUREST = 0.999
-"""Probabilities from the judge of the sound are limited to the range from 1 - `SUREST` to this."""
+"""The probability that the user sounds finished is clamped to the range from 1 - `SUREST` to
+`SUREST`."""
 UNJUDGED_WORDS = -0.8
 """The log-odds assumed for words that nothing can judge, e.g. in another language. A turn then ends
 as soon as it sounds finished, and after more than a second if it doesn't."""
@@ -143,8 +144,8 @@ class EndOfTurn:
 
     def is_over(self, evidence: Evidence, silence_s: float) -> bool:
         """Whether the turn ends after this many seconds of silence. A very long silence always ends
-        it. A shorter one ends it only if its words were judged and, before `UNREADY_S`, only if its
-        answer is ready."""
+        it. A shorter one ends it if the evidence suffices (`is_sure`), but never before
+        `LEAST_SILENCE_S`, and before `UNREADY_S` only if the answer is ready."""
         if silence_s >= LONGEST_SILENCE_S * self._patience:
             return True
         if silence_s < LEAST_SILENCE_S:

@@ -23,7 +23,8 @@ SPEAKING = "▶ speaking"
 TYPING = "Type a turn"
 ANSWER_TOKENS = 400
 SPOKEN_S = 8.0
-"""Seconds of a spoken answer that are measured; the smallest models rarely write longer ones."""
+"""Seconds for which the screen is measured while an answer is spoken. The smallest models rarely
+write an answer that takes longer to speak."""
 KEYS = 200
 KEY_S = 0.03
 """Time between two keys, shorter than anybody can type."""

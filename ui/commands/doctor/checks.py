@@ -48,8 +48,9 @@ SPARE_RAM_MB = 1500
 SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
 SLOW_TTS, SLOW_STT = 0.5, 0.5
-"""Seconds of processing per second of speech above which synthesis or recognition is too slow for a
-conversation. The required speed of the language model is in models/selection/machine_records.py."""
+"""Highest real-time factors (processing time divided by the duration of the speech) at which
+synthesis and recognition are fast enough for a conversation. The required speed of the language
+model is in models/selection/machine_records.py."""
 
 
 class CheckStatus(StrEnum):
