@@ -117,7 +117,7 @@ def test_no_command_is_taken_from_the_assistants_own_voice(
     pulse.echo(True)
     with (
         model_server(lambda _newest: due[0]) as endpoint,
-        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING) as talk,
+        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING, fresh=True) as talk,
     ):
         talk.wait_for("memories")
         for due[0] in answers:
@@ -144,7 +144,7 @@ def test_no_command_is_taken_from_recalled_memories_that_the_model_quotes(
     pulse.echo(True)
     with (
         model_server(quote) as endpoint,
-        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING) as talk,
+        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING, fresh=True) as talk,
     ):
         talk.wait_for("memories")
         for question in QUESTIONS:
@@ -167,7 +167,7 @@ def test_no_command_is_taken_from_the_assistants_own_remarks(
     pulse.echo(True)
     with (
         model_server(lambda _newest: "I see.") as endpoint,
-        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING) as talk,
+        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING, fresh=True) as talk,
     ):
         talk.wait_for("memories")
         pulse.speak(speaker("My locker is on the second floor."))

@@ -30,7 +30,7 @@ def test_a_recording_is_answered_silence_is_not_and_the_spoken_answer_equals_the
     soundfile.write(asked, speaker("Tell me about the ocean."), 16_000)
     sure = ("--set", "llm.temperature=0", "--set", "llm.max_answer_tokens=40")
     inputs = ("--input", str(quiet), "--input", str(asked), "--output", str(out))
-    with Talk(tmp_path, *TINY, *sure, *inputs) as talk:
+    with Talk(tmp_path, *TINY, *sure, *inputs, fresh=True) as talk:
         assert talk.finish() == 0
     assert talk.of("ended")[0]["turns"] == 1
     [turn] = talk.of("turn")
@@ -61,7 +61,7 @@ def test_typed_lines_become_turns_without_any_connection_and_a_killed_worker_is_
     """The interrupted turn ends with an answer or an apology. A killed assistant leaves no process
     behind."""
     seen = []
-    with Talk(tmp_path, *BRIEF, "--text") as talk:
+    with Talk(tmp_path, *BRIEF, "--text", fresh=True) as talk:
         talk.wait_for("ready")
         talk.say("Hello, I am Max.")
         talk.say("   ")
@@ -96,7 +96,7 @@ def test_typed_lines_become_turns_without_any_connection_and_a_killed_worker_is_
 def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "bad.wav"
     path.write_bytes(b"this is not sound")
-    with Talk(tmp_path / "home", *TINY, "--input", str(path)) as talk:
+    with Talk(tmp_path / "home", *TINY, "--input", str(path), fresh=True) as talk:
         assert talk.finish() == 4
     [error] = talk.of("error")
     assert "bad.wav" in error["message"]
@@ -106,7 +106,7 @@ def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(tmp_path: Pat
 def test_ctrl_c_ends_the_assistant_at_any_moment_and_leaves_no_process(
     tmp_path: Path, moment: str
 ) -> None:
-    with Talk(tmp_path, *TINY, "--text") as talk:
+    with Talk(tmp_path, *TINY, "--text", fresh=moment == "starting") as talk:
         if moment == "thinking":
             talk.wait_for("ready")
             talk.say("Tell me a long story about the sea and all its fish.")

@@ -47,7 +47,7 @@ def test_the_assistant_answers_and_does_not_answer_its_own_voice(
 ) -> None:
     """The microphone picks up the loudspeaker's sound as loud as it is played."""
     pulse.echo(True)
-    with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
+    with Talk(tmp_path, *LIVE, env=pulse.env, fresh=True) as talk:
         talk.wait_for("ready")
         heard = pulse.record()
         pulse.speak(speaker("Tell me about the sea."))
@@ -67,7 +67,7 @@ def test_words_interrupt_an_answer_after_a_lost_sound_server_is_back(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:
     """The microphone picks up the loudspeaker's sound as loud as it is played."""
-    with Talk(tmp_path, *LIVE, *LONG, env=pulse.env) as talk:
+    with Talk(tmp_path, *LIVE, *LONG, env=pulse.env, fresh=True) as talk:
         talk.wait_for("ready")
         pulse.stop()
         talk.wait_for("phase", phase="paused")
@@ -96,7 +96,7 @@ def test_missing_sound_devices_are_reported_and_typing_still_works(
     tmp_path: Path, pulse: PulseServer, scripted: dict[str, str]
 ) -> None:
     env = {**pulse.env, **scripted, "PULSE_SERVER": "unix:/nonexistent/socket"}
-    with Talk(tmp_path, "--profile", "tiny", "--text", "--speak", env=env) as talk:
+    with Talk(tmp_path, "--profile", "tiny", "--text", "--speak", env=env, fresh=True) as talk:
         talk.say("Hello.")
         talk.end_input()
         assert talk.finish() == 0
@@ -105,7 +105,7 @@ def test_missing_sound_devices_are_reported_and_typing_still_works(
 
 
 def test_a_missing_device_is_reported_in_one_sentence(tmp_path: Path, pulse: PulseServer) -> None:
-    with Talk(tmp_path, *LIVE, "--microphone", "Neumann", env=pulse.env) as talk:
+    with Talk(tmp_path, *LIVE, "--microphone", "Neumann", env=pulse.env, fresh=True) as talk:
         assert talk.finish() == 4
     [error] = talk.of("error")
     assert "Neumann" in error["message"]

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from assistant.paths import models_cache
+from tests.support.forked import Forked
 from tests.support.patience import PATIENCE_S
 
 OBEY = """
@@ -48,30 +49,37 @@ REMEMBERING = {
 
 class Talk:
     """`assistant talk --json`, started in `home`; it ends with the block. With `limited`, file
-    permissions apply to it even if root runs it."""
+    permissions apply to it even if root runs it. With `fresh`, and if it is limited, it runs in a
+    new interpreter; otherwise it is forked, which `tests/support/forked.py` explains."""
 
     def __init__(
         self,
         home: Path,
         *arguments: str,
         env: dict[str, str] | None = None,
+        fresh: bool = False,
         limited: bool = False,
     ) -> None:
-        command = [sys.executable, "-m", "ui.commands.main", "--home", str(home), "--json"]
-        self.process = subprocess.Popen(
-            [*(OBEYING if limited else ()), *command, "talk", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={
-                **os.environ,
-                **UNHURRIED,
-                **FORGETFUL,
-                **(env or {}),
-                "ASSISTANT_MODELS_CACHE": str(models_cache()),
-            },
-        )
+        command = ["ui.commands.main", "--home", str(home), "--json", "talk", *arguments]
+        environment = {
+            **os.environ,
+            **UNHURRIED,
+            **FORGETFUL,
+            **(env or {}),
+            "ASSISTANT_MODELS_CACHE": str(models_cache()),
+        }
+        self.process: subprocess.Popen[str] | Forked
+        if fresh or limited:
+            self.process = subprocess.Popen(
+                [*(OBEYING if limited else ()), sys.executable, "-m", *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+        else:
+            self.process = Forked(*command, env=environment)
         self.rows: list[Row] = []
         self._arriving: queue.Queue[Row | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
