@@ -12,7 +12,7 @@ measures
   6,354 utterances, and of conversations (`--locomo`) and read speech (`--speech`) if these are
   given.
 
-Thresholds are chosen on `dev`; nobody may look at what the other parts contain.
+Thresholds are chosen on `dev` and `dev2`; nobody may look at what the other parts contain.
 
 With `--sound`, commands of part `dev` (with `--requests`, requests) are spoken by every voice on
 this machine, at three speeds and with noise, and transcribed by a profile's recogniser. This shows
@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
 from scripts.common.rows import InputUnusable
-from scripts.common.utterances import EVALUATION, PARTS, REQUESTS
+from scripts.common.utterances import DEV, EVALUATION, PARTS, REQUESTS
 from scripts.eval import commands
 
 HEADS = ("commands", "precision", "recall", "arguments")
@@ -54,8 +54,8 @@ def work(options: program.Options) -> program.Figures:
     of = REQUESTS if options.requests else EVALUATION
     if options.sound:
         return _spoken(options.profile, options.commands, of)
-    if options.mistakes and options.part != "dev":
-        raise InputUnusable("Mistakes are shown for part dev only.")
+    if options.mistakes and options.part not in DEV:
+        raise InputUnusable(f"Mistakes are shown for the parts {' and '.join(DEV)} only.")
     found = measured(options.part, options.locomo, options.speech, of)
     for name, figures in found["systems"].items():
         mistakes = figures.pop("mistakes")
@@ -144,7 +144,9 @@ def main(arguments: Sequence[str]) -> int:
         "--speech", type=Path, metavar="DIR", help="folder with a manifest.jsonl that has texts"
     )
     parser.add_argument(
-        "--mistakes", action="store_true", help="print what was misunderstood (part dev only)"
+        "--mistakes",
+        action="store_true",
+        help="print what was misunderstood (parts dev and dev2 only)",
     )
     parser.add_argument(
         "--grammar",

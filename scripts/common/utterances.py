@@ -16,8 +16,10 @@ REQUESTS = "evaluation/requests.jsonl"
 requests to skills."""
 BY_HAND = "evaluation/spoken_commands.jsonl"
 """The utterances that were used to write the grammar."""
-PARTS = ("dev", "test", "final", "natural")
-"""The parts of the evaluation sets. Thresholds are chosen on the first part only."""
+PARTS = ("dev", "dev2", "test", "final", "natural", "fresh")
+"""The parts of the evaluation sets."""
+DEV = ("dev", "dev2")
+"""The parts on which thresholds are chosen, and whose mistakes may be shown."""
 ANSWERS = frozenset({"yes", "no"})
 """Labels of answers to the assistant's questions. On its own, an answer is not a command."""
 CLAIM = "claim"
@@ -78,13 +80,14 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
 
 
 def read_dev() -> list[Utterance]:
-    """The part `dev` of both evaluation sets, on which all choices are made. In the first set,
-    requests for acts (tag `act`) are left out, since they may be requests to skills."""
-    commands = read_utterances(located(EVALUATION), "dev")
-    return [
-        *(each for each in commands if each.tag != "act"),
-        *read_utterances(located(REQUESTS), "dev"),
-    ]
+    """The parts `dev` and `dev2` of both evaluation sets, on which all choices are made. In the
+    first set, requests for acts (tag `act`) are left out, since they may be requests to skills."""
+    found = []
+    for part in DEV:
+        commands = read_utterances(located(EVALUATION), part)
+        found += [each for each in commands if each.tag != "act"]
+        found += read_utterances(located(REQUESTS), part)
+    return found
 
 
 def _utterance(row: Mapping[str, Any]) -> Utterance:

@@ -21,8 +21,12 @@ from assistant.intents.command import (
 )
 from assistant.intents.command_text import normalised
 from assistant.intents.intent_recogniser import intent_of, is_classified
+from assistant.intents.periods import period
 from assistant.intents.recogniser import recognise
+from assistant.language.durations import seconds
+from assistant.language.schedule import schedule
 from assistant.settings import Settings
+from assistant.skills.due.due_words import bare_name
 from assistant.skills.memory.forgetting import concerns_much, request_of
 from data import located
 from models.interfaces import IntentClassifier
@@ -36,6 +40,8 @@ from scripts.eval.recall_data import read_locomo
 PER = 500
 """Mistakes on talk are given per this many utterances."""
 EVERYDAY = "everyday"
+NOW = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
+"""When the utterances are said, for arguments that are times."""
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
 
 Understand = Callable[[str], Intent | None]
@@ -79,17 +85,41 @@ class Understood(NamedTuple):
 
     @property
     def right_argument(self) -> bool:
-        """Whether the argument is right, without regard to case and punctuation. If the grammar
-        has understood a span of time, it must understand the labelled words in the same way."""
+        """Whether the arguments are right: whether they are the labelled words, without regard to
+        case and punctuation, or are read by the skills as having the same meaning ("at seven" and
+        "seven", "the rice" and "rice"). If the grammar has understood a span of time, it must
+        understand the labelled words in the same way."""
         assert self.got is not None
         command = self.got.command
         if command.kind in PERIODS:
             frames = ("Forget {}.", "Forget what I said {}.", "Forget what I said in {}.")
             alike = (recognise(frame.format(self.wanted.words)) for frame in frames)
             return command in alike
-        slots = ARGUMENTS.get(command.kind, ())
-        pairs = ((getattr(command, slot), getattr(self.wanted, slot)) for slot in slots)
-        return all(normalised(got or "") == normalised(wanted or "") for got, wanted in pairs)
+        return all(
+            _means_the_same(
+                getattr(command, slot) or "",
+                getattr(self.wanted, slot) or "",
+                _readings(command.kind, slot),
+            )
+            for slot in ARGUMENTS.get(command.kind, ())
+        )
+
+
+def _readings(kind: CommandKind, slot: str) -> Sequence[Callable[[str], object]]:
+    """How the skills read such an argument; each function returns None if it can't."""
+    if slot == "name":
+        return (lambda words: bare_name(words).lower(),)
+    if slot == "when":
+        alarm = kind in (CommandKind.ALARM_SET, CommandKind.ALARM_CANCEL)
+        return seconds, lambda words: schedule(words, NOW, alarm=alarm)
+    return (lambda words: period(words, NOW),) if kind is CommandKind.FORGET_PERIOD else ()
+
+
+def _means_the_same(got: str, wanted: str, readings: Sequence[Callable[[str], object]]) -> bool:
+    if normalised(got) == normalised(wanted):
+        return True
+    pairs = ((read(got), read(wanted)) for read in readings if got and wanted)
+    return any(one is not None and one == other for one, other in pairs)
 
 
 def by_grammar(text: str) -> Intent | None:
