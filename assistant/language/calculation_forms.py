@@ -269,5 +269,6 @@ def forms() -> tuple[tuple[re.Pattern[str], How], ...]:
          r"(?P<length>.+)", _over_period),
         (r"(?P<count>\d+)(?: [a-z]+)? (?:at|for|times) (?P<price>.+?) (?:each|apiece)", _each),
         (r"(?P<of>.+?) (?:between|among) (?:the )?(?P<count>\d+)", _shared),
+        (r"(?P<a>[\d.]+) and (?P<b>[\d.]+)(?: (?:make|makes|equals?))?", _binary(arithmetic.add)),
     )  # fmt: skip
     return tuple((re.compile(pattern), how) for pattern, how in listed)

@@ -44,6 +44,8 @@ def answers(said: str) -> str | None:
         ("half of 37", "eighteen point five"),
         ("a third of 90", "thirty"),
         ("double 37", "seventy-four"),
+        ("What is two and two?", "four"),
+        ("a hundred and twenty and thirty", "one hundred and fifty"),
         ("12 minus 5 plus 3", "ten"),
         ("3 plus 4 times 2", "eleven"),
         ("3 plus 4 in brackets times 2", "fourteen"),
