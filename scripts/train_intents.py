@@ -35,6 +35,9 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_talk(parser, 6000)
+    parser.add_argument(
+        "--begun", type=Path, metavar="FOLDER", help="go on from the adapter in this folder"
+    )
     program.add_training(
         parser,
         epochs=8,

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 DEADLINE_S = 0.1
 """Seconds to wait for the classifier's answer before the turn goes on without it. Normally the
 answer takes a few milliseconds."""
+LOADING_S = 3.0
+"""Seconds to wait for a classifier that is still being loaded, which takes less than one second.
+Typed input may begin at the very start of a session."""
 NEVER = 1.01
 """A threshold that no probability reaches."""
 
@@ -174,12 +177,20 @@ class IntentRecogniser:
     def __init__(self, classifier: IntentClassifier | None = None) -> None:
         self._classifier = classifier
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="intents")
+        self._loading: asyncio.Future[None] | None = None
         self._ready = False
         self._failed = False
 
     async def load(self) -> None:
-        """Load the grammar and the classifier. Until this is done, the classifier isn't asked. If
+        """Load the grammar and the classifier. Until this has begun, the classifier isn't asked. If
         it can't be loaded, this is logged, and the grammar alone recognises commands."""
+        self._loading = asyncio.get_running_loop().create_future()
+        try:
+            await self._load()
+        finally:
+            self._loading.set_result(None)
+
+    async def _load(self) -> None:
         on_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         await on_thread(_load_rules)
         if self._classifier is None:
@@ -215,7 +226,11 @@ class IntentRecogniser:
 
     async def _classified(self, text: str) -> ClassifiedText | None:
         """Return the classifier's result for `text`; None if it doesn't answer."""
-        if self._classifier is None or not self._ready or not text.strip():
+        if self._classifier is None or self._loading is None or not text.strip():
+            return None
+        if not self._loading.done():
+            await asyncio.wait([self._loading], timeout=LOADING_S)
+        if not self._ready:
             return None
         loop = asyncio.get_running_loop()
         try:

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from peft import set_peft_model_state_dict
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoTokenizer
 
+from assistant.errors import ModelCorrupt
 from assistant.paths import models_cache
 from models import catalogue
 from models.catalogue import Model
@@ -30,7 +34,7 @@ from scripts.train.intent_lessons import (
     read_talk,
     samples,
 )
-from scripts.train.lora import Optimiser, adapted, save_with_heads
+from scripts.train.lora import WEIGHTS, Optimiser, adapted, save_with_heads
 
 HEAD_DROPOUT = 0.1
 SMOOTHED = 0.02
@@ -44,7 +48,8 @@ AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `talk` utterances of ordinary talk are drawn in each pass."""
+    """How to train: `talk` utterances of ordinary talk are drawn in each pass; `begun` is the
+    folder of an adapter to go on from."""
 
     encoder: str
     out: Path | None
@@ -56,6 +61,7 @@ class Plan:
     limit: int | None
     seed: int
     half: bool
+    begun: Path | None = None
 
 
 class Classifier(nn.Module):
@@ -83,6 +89,26 @@ class Classifier(nn.Module):
         mean = (x * keep[..., None]).sum(1) / keep.sum(1, keepdim=True)
         both = torch.cat([x[:, 0], mean], -1)
         return self.intents(self.dropout(both)), self.spans(self.dropout(x))
+
+    def load(self, begun: Path) -> None:
+        """Take the weights of an adapter of the same rank that recognises the same kinds. Raises
+        ModelCorrupt: it can't be read, or is another one."""
+        try:
+            weights = load_file(begun / WEIGHTS)
+            kinds = json.loads((begun / KINDS).read_text(encoding="utf-8"))["kinds"]
+            if tuple(kinds) != CLASSES:
+                raise ValueError("it recognises other kinds")
+            for name, layer in (("intents", self.intents), ("spans", self.spans)):
+                of_layer = {part: weights.pop(f"{name}.{part}") for part in ("weight", "bias")}
+                layer.load_state_dict(of_layer)
+            known = {name for name in weights if not name.startswith("base_model.")}
+            different = set_peft_model_state_dict(
+                self.encoder, {name: weights[name] for name in weights.keys() - known}
+            )
+            if different.unexpected_keys:
+                raise ValueError("it has other layers")
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+            raise ModelCorrupt(f"The adapter in {begun} can't be used: {error}.") from error
 
     @property
     def trained(self) -> list[nn.Parameter]:
@@ -167,7 +193,7 @@ def trained(plan: Plan) -> dict[str, Any]:
     """Train on `data/training`, and write the adapter to `out` if that is given.
 
     Raises:
-        ModelError: the encoder is missing.
+        ModelError: the encoder is missing, or the adapter in `begun` doesn't fit.
         InputUnusable: an utterance is wrongly labelled.
     """
     torch.manual_seed(plan.seed)
@@ -178,6 +204,8 @@ def trained(plan: Plan) -> dict[str, Any]:
     folder = str(store.location(plan.encoder))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = Classifier(folder, plan.rank, device, half=plan.half)
+    if plan.begun is not None:
+        model.load(plan.begun)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     train(model, tokenizer, lessons, talk, plan)
     figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(lessons), "talk": len(talk)}

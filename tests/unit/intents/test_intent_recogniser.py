@@ -1,5 +1,6 @@
 """The grammar decides first, then the classifier, by how much a mistake would harm."""
 
+import asyncio
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from assistant.intents.intent_recogniser import (
     not_known,
 )
 from models.interfaces import ClassifiedText
+from tests.support.patience import PATIENCE_S
 
 BIN = "Bin what I said about my locker."
 LOCKER = Command(CommandKind.FORGET_ABOUT, "my locker")
@@ -37,11 +39,14 @@ class Classifier:
     missing: bool = False
     fails: bool = False
     takes_s: float = 0.0
+    may_load: threading.Event | None = None
     asked: list[str] = field(default_factory=list)
 
     def load(self) -> None:
         if self.missing:
             raise ModelMissing("It isn't here.")
+        if self.may_load is not None:
+            assert self.may_load.wait(PATIENCE_S)
 
     def classify(self, text: str) -> ClassifiedText:
         assert threading.current_thread() is not threading.main_thread()
@@ -64,6 +69,20 @@ async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
     assert (await recogniser.recognise("Stop.")).intent == Intent(Command(CommandKind.STOP))
     assert classifier.asked == []
     assert (await recogniser.recognise(BIN)).intent == Intent(LOCKER, sure=False)
+    recogniser.close()
+
+
+async def test_words_wait_for_a_classifier_that_is_being_loaded() -> None:
+    may_load = threading.Event()
+    recogniser = IntentRecogniser(Classifier(may_load=may_load))
+    assert (await recogniser.recognise(BIN)).classified is None, "nothing is being loaded yet"
+    loading = asyncio.create_task(recogniser.load())
+    recognising = asyncio.create_task(recogniser.recognise(BIN))
+    await asyncio.sleep(0.05)
+    assert not recognising.done()
+    may_load.set()
+    assert (await recognising).intent == Intent(LOCKER, sure=False)
+    await loading
     recogniser.close()
 
 
