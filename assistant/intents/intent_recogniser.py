@@ -54,26 +54,26 @@ class Threshold:
 
 
 THRESHOLDS: Mapping[CommandKind, Threshold] = {
-    CommandKind.STOP: Threshold(sure=0.99, asked=0.37),
-    CommandKind.REPEAT: Threshold(sure=0.9, asked=0.3),
-    CommandKind.SLEEP: Threshold(sure=0.9, asked=0.45),
-    CommandKind.WAKE: Threshold(sure=0.9, asked=0.3),
-    CommandKind.FORGET_THAT: Threshold(sure=NEVER, asked=0.37, doubted=0.5),
+    CommandKind.STOP: Threshold(sure=0.99, asked=0.3),
+    CommandKind.REPEAT: Threshold(sure=0.9, asked=0.47),
+    CommandKind.SLEEP: Threshold(sure=0.9, asked=0.3),
+    CommandKind.WAKE: Threshold(sure=0.95, asked=0.54),
+    CommandKind.FORGET_THAT: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
     CommandKind.FORGET_SPAN: Threshold(sure=NEVER, asked=0.44, doubted=0.5),
     CommandKind.FORGET_TODAY: Threshold(sure=NEVER, asked=0.44, doubted=0.5),
     CommandKind.FORGET_CONVERSATION: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
-    CommandKind.FORGET_ABOUT: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
+    CommandKind.FORGET_ABOUT: Threshold(sure=NEVER, asked=0.53, doubted=0.5),
     CommandKind.FORGET_ALL: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
     CommandKind.UNDO: Threshold(sure=0.9, asked=0.3),
-    CommandKind.KNOW: Threshold(sure=0.9, asked=0.44, doubted=0.05),
-    CommandKind.OFF_RECORD: Threshold(sure=0.9, asked=0.3),
+    CommandKind.KNOW: Threshold(sure=0.99, asked=0.58, doubted=0.05),
+    CommandKind.OFF_RECORD: Threshold(sure=0.95, asked=0.3),
     CommandKind.ON_RECORD: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORGET_PERIOD: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
-    CommandKind.REMEMBER: Threshold(sure=0.9, asked=0.46),
-    CommandKind.CORRECT: Threshold(sure=0.9, asked=0.4, doubted=0.5),
-    CommandKind.WHY: Threshold(sure=0.95, asked=0.65),
-    CommandKind.WHEN_TOLD: Threshold(sure=0.9, asked=0.44),
-    CommandKind.LIFT: Threshold(sure=0.9, asked=0.3, doubted=0.3),
+    CommandKind.REMEMBER: Threshold(sure=0.99, asked=0.47),
+    CommandKind.CORRECT: Threshold(sure=0.92, asked=0.47, doubted=0.5),
+    CommandKind.WHY: Threshold(sure=0.98, asked=0.85),
+    CommandKind.WHEN_TOLD: Threshold(sure=0.9, asked=0.36),
+    CommandKind.LIFT: Threshold(sure=0.9, asked=0.33, doubted=0.3),
     CommandKind.TIMER_SET: Threshold(sure=0.9, asked=0.3),
     CommandKind.TIMER_LEFT: Threshold(sure=0.9, asked=0.3),
     CommandKind.TIMER_ADD: Threshold(sure=0.9, asked=0.3),
@@ -87,7 +87,7 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
     CommandKind.REMINDER_SET: Threshold(sure=0.9, asked=0.3),
     CommandKind.REMINDER_LIST: Threshold(sure=0.9, asked=0.3),
     CommandKind.REMINDER_CANCEL: Threshold(sure=0.9, asked=0.3),
-    CommandKind.SNOOZE: Threshold(sure=0.93, asked=0.3),
+    CommandKind.SNOOZE: Threshold(sure=0.98, asked=0.3),
     CommandKind.LIST_ADD: Threshold(sure=0.9, asked=0.3),
     CommandKind.LIST_READ: Threshold(sure=0.9, asked=0.3),
     CommandKind.LIST_TICK: Threshold(sure=0.9, asked=0.3),
@@ -103,10 +103,10 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
     CommandKind.QUIETER: Threshold(sure=0.9, asked=0.3),
     CommandKind.SLOWER: Threshold(sure=0.9, asked=0.3),
     CommandKind.FASTER: Threshold(sure=0.9, asked=0.3),
-    CommandKind.ABILITIES: Threshold(sure=0.93, asked=0.91),
+    CommandKind.ABILITIES: Threshold(sure=0.99, asked=0.81),
     CommandKind.WHICH_MODEL: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORM_OPEN: Threshold(sure=0.9, asked=0.3),
-    CommandKind.TASK_OPEN: Threshold(sure=0.9, asked=0.56),
+    CommandKind.TASK_OPEN: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORM_STATUS: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORM_READ: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORM_CANCEL: Threshold(sure=0.9, asked=0.3),
@@ -115,10 +115,11 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
 }
 """The thresholds of each kind.
 
-`scripts/eval_commands.py --thresholds` chose `asked` and `sure` on the part `dev` of
+`scripts/eval_commands.py --thresholds` chose `asked` and `sure` on the parts `dev` and `dev2` of
 `data/evaluation/intents.jsonl` and on 7,800 utterances of talk: `sure` is above the probabilities
 of utterances that are wrongly taken for this kind, and `asked` is as low as possible without too
-many questions about ordinary talk. For WHEN_TOLD, the questions of part `dev` of
+many questions about ordinary talk. Two were chosen by hand: `asked` of WHY is lower (.85 instead of
+.96, which would miss a fifth of these questions), and STOP has a `sure`. For WHEN_TOLD, the questions of part `dev` of
 `data/evaluation/answer_memories.jsonl` counted as talk, too: "On what date did I send off the
 form?" asks when something happened, not when it was told.
 
