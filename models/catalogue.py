@@ -94,6 +94,18 @@ class LoraAdapter(_Entry):
         return ADAPTERS / self.folder
 
 
+class AnswerAdapter(_Entry):
+    """An adapter with which a language model answers as this assistant should. The engine adds it
+    when it loads the model. `file` is in `models/adapters`, in the engine's format."""
+
+    file: str
+    sha256: Sha256
+
+    @property
+    def path(self) -> Path:
+        return ADAPTERS / self.file
+
+
 class Model(_Entry):
     """One entry of the catalogue."""
 
@@ -122,6 +134,7 @@ class Model(_Entry):
     """An adapter with which an encoder judges which memories answer a question."""
     turns: LoraAdapter | None = None
     """An adapter with which an encoder judges whether a speaker's words are complete."""
+    answers: AnswerAdapter | None = None
 
     @property
     def adapters(self) -> dict[str, LoraAdapter]:

@@ -61,7 +61,8 @@ def work(options: program.Options) -> program.Figures:
     if asked.people:
         answers.require_encoders()
     models: list[answers.OpenModel] = [
-        partial(answers.local, name, options.threads) for name in options.models
+        partial(answers.local, name, options.threads, adapted=not options.published)
+        for name in options.models
     ]
     if options.endpoint:
         models = [partial(answers.served, options.endpoint, options.endpoint_model)]
@@ -104,6 +105,9 @@ def main(arguments: Sequence[str]) -> int:
     program.add_number(parser, "--threads", THREADS, "threads of the language model")
     program.add_number(
         parser, "--reads-per-s", None, "tokens that the model reads per second; default: measured"
+    )
+    parser.add_argument(
+        "--published", action="store_true", help="leave out the models' adapters for answers"
     )
     parser.add_argument("--show", action="store_true", help="print all answers")
     return program.run(work, parser.parse_args(arguments))

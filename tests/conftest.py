@@ -31,6 +31,7 @@ TORCH = frozenset(
         "tests/real/test_mlx.py",
         "tests/real/test_reranker.py",
         "tests/real/test_slots.py",
+        "tests/real/test_train_answers.py",
         "tests/real/test_train_turn_judge.py",
         "tests/real/test_train_encoder.py",
         "tests/real/test_train_intents.py",

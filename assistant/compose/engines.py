@@ -271,13 +271,18 @@ def _language_model(
     from models.llm import LlamaCpp
 
     weights = model_path(selection, wanted, ModelRole.LLM, ModelStore.weights)
+    adapter = None
     if selection.knows(wanted):
-        require_ram(selection.store.catalogue.get(wanted), selection.hardware)
+        model = selection.store.catalogue.get(wanted)
+        require_ram(model, selection.hardware)
+        if model.answers is not None and settings.persona.language.startswith("en"):
+            adapter = model.answers.path
     return LlamaCpp(
         weights,
         name=wanted if selection.knows(wanted) else None,
         context_tokens=llm.context_tokens,
         threads=llm.threads or selection.hardware.threads,
+        adapter=adapter,
         log=home.native_log,
         on_restart=on_restart,
     )

@@ -95,6 +95,7 @@ class LlamaCpp:
         name: str | None = None,
         context_tokens: int = 8192,
         threads: int | None = None,
+        adapter: Path | None = None,
         log: Path | None = None,
         on_restart: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
@@ -107,6 +108,8 @@ class LlamaCpp:
             threads: number of threads for generation. The default is one fewer than there are
                 cores. On the last core, a thread would often have to wait for other work, which
                 costs more time than the thread saves.
+            adapter: a GGUF file with a low-rank adapter of the model for the requests of the
+                conversation; default: none.
             log: file for the output of native code; default: discarded.
             on_restart: called with a sentence for the user after the process has died. The sentence
                 says whether the process was restarted.
@@ -117,6 +120,7 @@ class LlamaCpp:
         self._wished_context = context_tokens
         # More threads than cores would spin while they wait for each other.
         self._threads = threads or max(1, usable_cores() - 1)
+        self._adapter = adapter
         self._log = log
         self._described: _Description | None = None
         self._engine_counter: EngineCounter | None = None
@@ -210,6 +214,8 @@ class LlamaCpp:
             "return_progress": True,
             "chat_template_kwargs": NO_THINKING,
         }
+        if self._adapter is not None and request.lane is Lane.CONVERSATION:
+            body["lora"] = [{"id": 0, "scale": 1.0}]
         if request.json_schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
@@ -249,6 +255,7 @@ class LlamaCpp:
                 # one (127 instead of 236 ms to the first token, SmolLM2, 18 new tokens).
                 batch_threads=usable_cores(),
                 batch=BATCH_TOKENS,
+                adapter=str(self._adapter or ""),
             )
             worker = Worker(config, log=self._log, on_end=self._on_end)
             try:

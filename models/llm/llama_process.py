@@ -49,6 +49,8 @@ class WorkerConfig:
         threads: number of threads for generating tokens.
         batch_threads: number of threads for reading prompts.
         batch: number of prompt tokens read between two checks for cancellation.
+        adapter: a GGUF file with a low-rank adapter of the model, which only requests with the
+            parameter `lora` use; "" if there is none.
         unix_socket: whether the engine's HTTP server listens on a Unix socket, in a folder that
             only this user can open. If not (on Windows), the server listens on 127.0.0.1, and
             requires `secret` as a bearer token.
@@ -60,6 +62,7 @@ class WorkerConfig:
     threads: int
     batch_threads: int
     batch: int
+    adapter: str = ""
     unix_socket: bool = HAS_UNIX_SOCKETS
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 

@@ -61,23 +61,24 @@ class NoModel:
         """Nothing to close."""
 
 
-async def live(folder: Path, person: Person, parts: SessionParts) -> None:
+async def live(folder: Path, person: Person, parts: SessionParts, now: datetime = NOW) -> None:
     """Say everything that a person says to the assistant, in a new home. After each session, do the
     idle work that the settings enable and that needs no language model. Turns that a skill answers
     are not stored.
 
     Args:
         parts: the parts of the sessions, with `NoModel` as the language model.
+        now: the time from which the sessions' days are counted back.
 
     Raises:
         ModelError: an encoder is missing or damaged.
         StoreError: the home can't be written.
     """
-    time = NOW
+    time = now
     with simulated_clock(lambda: time):
         async with open_home(folder, parts.settings) as memory:
             for each in person.sessions:
-                time = NOW - timedelta(days=each.days_ago)
+                time = now - timedelta(days=each.days_ago)
                 async with open_session(parts, Home(folder), memory) as session:
                     for said in each.said:
                         if await session.reply(said) is None:

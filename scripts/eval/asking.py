@@ -25,12 +25,17 @@ CONTEXT_TOKENS = 2048
 
 @asynccontextmanager
 async def language_model(
-    name: str, threads: int = THREADS, context_tokens: int = CONTEXT_TOKENS
+    name: str,
+    threads: int = THREADS,
+    context_tokens: int = CONTEXT_TOKENS,
+    adapter: Path | None = None,
 ) -> AsyncIterator[LlamaCpp]:
-    """A loaded language model. Raises ModelError: it doesn't exist, or has to be pulled first."""
+    """A loaded language model, with an adapter if one is given; its name then says so. Raises
+    ModelError: it doesn't exist, or has to be pulled first."""
     llm = LlamaCpp(
         ModelStore(models_cache(), catalogue.read()).weights(name),
-        name=name,
+        name=f"{name}, adapted" if adapter else name,
+        adapter=adapter,
         context_tokens=context_tokens,
         threads=threads,
     )

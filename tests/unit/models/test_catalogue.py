@@ -9,6 +9,8 @@ import pytest
 from assistant.errors import ModelMissing
 from models import catalogue
 from models.catalogue import Engine, ModelRole
+from models.download.sources import sha256_of
+from models.llm.gguf import read_header
 from tests.support import small_models
 
 SHIPPED = catalogue.read()
@@ -38,6 +40,22 @@ def test_the_pieces_make_up_their_files_to_the_byte(model: catalogue.Model) -> N
         made[piece.file] += model.piece_bytes(piece)
     if made:
         assert made == {file.name: file.bytes for file in model.piece_files}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [each for each in SHIPPED.models.values() if each.answers],
+    ids=lambda model: model.name,
+)
+def test_an_adapter_for_answers_is_the_listed_one_and_fits_its_engine(
+    model: catalogue.Model,
+) -> None:
+    assert model.answers is not None
+    assert model.role is ModelRole.LLM
+    assert model.engine is Engine.LLAMA_CPP
+    assert sha256_of(model.answers.path) == model.answers.sha256
+    values = read_header(model.answers.path).values
+    assert values["adapter.type"] == "lora"
 
 
 def test_a_file_may_be_in_a_folder_of_the_hub() -> None:

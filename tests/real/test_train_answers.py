@@ -1,0 +1,98 @@
+"""Training an adapter of a language model, with a small model of random weights."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gguf
+import pytest
+import torch
+from transformers import LlamaConfig, Qwen2Config, Qwen2ForCausalLM
+from transformers.models.llama import LlamaForCausalLM
+
+from scripts.train.answers import (
+    NAMES,
+    Lesson,
+    loss_of,
+    packs,
+    row_of,
+    save,
+    trained_of,
+    with_adapter,
+)
+from scripts.train.lora import Optimiser
+
+SYSTEM = (1, 2, 3, 4)
+SIZES = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+LESSONS = [
+    Lesson(SYSTEM, [5, 6, 7], [8, 9]),
+    Lesson(SYSTEM, [10, 11, 12, 13, 14], [15, 16, 17]),
+    Lesson(SYSTEM, [18, 19], [20]),
+]
+
+
+@pytest.fixture
+def model() -> Any:
+    torch.manual_seed(0)
+    return Qwen2ForCausalLM(Qwen2Config(**SIZES, attn_implementation="eager")).bfloat16()
+
+
+def test_a_pack_teaches_the_same_as_its_lessons_one_by_one(model: Any) -> None:
+    together = loss_of(model, row_of(LESSONS)).item()
+    alone = [loss_of(model, row_of([each])).item() for each in LESSONS]
+    words = [len(each.answer) for each in LESSONS]
+    expected = sum(x * n for x, n in zip(alone, words, strict=True)) / sum(words)
+    assert together == pytest.approx(expected, abs=0.01)
+    assert max(alone) - min(alone) > 0.05, "any order of the lessons would pass"
+
+
+def test_packs_hold_each_lesson_once_with_others_of_the_same_system_message() -> None:
+    others = [Lesson((9,), [1] * size, [2]) for size in (3, 30, 4)]
+    found = list(packs([*LESSONS, *others], 9, Random(0)))
+    key = repr
+    assert sorted((each for pack in found for each in pack), key=key) == sorted(
+        [*LESSONS, *others], key=key
+    )
+    for pack in found:
+        assert len({each.system for each in pack}) == 1
+        sizes = [len(each.prompt) + len(each.answer) for each in pack]
+        assert sum(sizes) <= 9 or len(sizes) == 1
+    assert any(len(pack) > 1 for pack in found)
+
+
+def test_steps_lower_the_loss_and_the_written_adapter_is_that_of_the_upper_layer(
+    model: Any, tmp_path: Path
+) -> None:
+    adapted = with_adapter(model, rank=2, first=1)
+    row = row_of(LESSONS)
+    before = loss_of(adapted.base_model.model, row).item()
+    learning = Optimiser(trained_of(adapted), rate=2e-2, steps=20)
+    for _ in range(20):
+        learning.step(loss_of(adapted.base_model.model, row))
+    assert loss_of(adapted.base_model.model, row).item() < before - 0.3
+
+    file = tmp_path / "adapter.gguf"
+    save(adapted, file)
+    read = gguf.GGUFReader(file)
+    assert read.fields["general.architecture"].contents() == "qwen2"
+    assert read.fields["adapter.type"].contents() == "lora"
+    assert read.fields["adapter.lora.alpha"].contents() == 4
+    shapes = {each.name: tuple(map(int, reversed(each.shape))) for each in read.tensors}
+    assert {name.rsplit(".", 2)[0] for name in shapes} == {f"blk.1.{x}" for x in NAMES.values()}
+    assert shapes["blk.1.ffn_down.weight.lora_a"] == (2, 48)
+    assert shapes["blk.1.ffn_down.weight.lora_b"] == (32, 2)
+    assert all(each.data.any() for each in read.tensors)
+
+
+def test_an_adapter_of_a_model_that_is_stored_otherwise_is_refused(tmp_path: Path) -> None:
+    adapted = with_adapter(LlamaForCausalLM(LlamaConfig(**SIZES)), rank=2, first=0)
+    with pytest.raises(ValueError, match="llama"):
+        save(adapted, tmp_path / "adapter.gguf")
+    assert not list(tmp_path.iterdir())
