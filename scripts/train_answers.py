@@ -43,9 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to write the adapter to")
     program.add_number(parser, "--rank", 4, "rank of the adapter")
     program.add_number(parser, "--first", 9, "first layer that is adapted", least=0)
-    program.add_number(parser, "--pack", 900, "tokens per step, without the system message")
+    program.add_number(parser, "--pack", 600, "tokens per step, without the system message")
     parser.add_argument(
-        "--rate", type=float, default=4e-4, metavar="R", help="highest learning rate"
+        "--rate", type=float, default=3e-4, metavar="R", help="highest learning rate"
     )
     program.add_number(parser, "--epochs", 1, "passes over the data")
     program.add_number(parser, "--seed", 1, "seed of the order", least=0)
