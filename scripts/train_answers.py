@@ -23,7 +23,7 @@ from scripts.common import program
 
 
 def work(options: program.Options) -> program.Figures:
-    from scripts.train import answer_lessons
+    from scripts.eval import answer_lessons
     from scripts.train.answers import Plan, trained  # imports torch: not for `--help`
 
     if not options.lessons.exists():

@@ -119,9 +119,9 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
 `data/evaluation/intents.jsonl` and on 7,800 utterances of talk: `sure` is above the probabilities
 of utterances that are wrongly taken for this kind, and `asked` is as low as possible without too
 many questions about ordinary talk. Two were chosen by hand: `asked` of WHY is lower (.85 instead of
-.96, which would miss a fifth of these questions), and STOP has a `sure`. For WHEN_TOLD, the questions of part `dev` of
-`data/evaluation/answer_memories.jsonl` counted as talk, too: "On what date did I send off the
-form?" asks when something happened, not when it was told.
+.96, which would miss a fifth of these questions), and STOP has a `sure`. For WHEN_TOLD, the
+questions of part `dev` of `data/evaluation/answer_memories.jsonl` counted as talk, too: "On what
+date did I send off the form?" asks when something happened, not when it was told.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
 ("I'd hate for you to forget that") for commands. Instead, the user is asked. The user is also asked

@@ -204,8 +204,7 @@ def _load(config: dict[str, Any], folder: str) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = config["path"]
     if config["adapter"]:
-        parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(config["adapter"], 1.0)]
-        parameters.lora_init_without_apply = True
+        parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(config["adapter"], 0.0)]
     parameters.n_ctx = config["context_tokens"] * config["lanes"]
     parameters.n_parallel = config["lanes"]
     parameters.n_batch = parameters.n_ubatch = config["batch"]

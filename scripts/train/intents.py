@@ -102,7 +102,7 @@ class Classifier(nn.Module):
                 of_layer = {part: weights.pop(f"{name}.{part}") for part in ("weight", "bias")}
                 layer.load_state_dict(of_layer)
             known = {name for name in weights if not name.startswith("base_model.")}
-            different = set_peft_model_state_dict(
+            different: Any = set_peft_model_state_dict(
                 self.encoder, {name: weights[name] for name in weights.keys() - known}
             )
             if different.unexpected_keys:

@@ -4,62 +4,65 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import gguf
 import pytest
-import torch
-from transformers import LlamaConfig, Qwen2Config, Qwen2ForCausalLM
-from transformers.models.llama import LlamaForCausalLM
 
-from scripts.train.answers import (
-    NAMES,
-    Lesson,
-    loss_of,
-    packs,
-    row_of,
-    save,
-    trained_of,
-    with_adapter,
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
 )
-from scripts.train.lora import Optimiser
 
-SYSTEM = (1, 2, 3, 4)
-SIZES = {
+SIZES: dict[str, Any] = {
     "vocab_size": 50,
     "hidden_size": 32,
     "intermediate_size": 48,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
+    "initializer_range": 0.3,  # large, so that no two predictions are alike
 }
-LESSONS = [
-    Lesson(SYSTEM, [5, 6, 7], [8, 9]),
-    Lesson(SYSTEM, [10, 11, 12, 13, 14], [15, 16, 17]),
-    Lesson(SYSTEM, [18, 19], [20]),
-]
+
+
+@pytest.fixture(scope="module")
+def lessons() -> list[Any]:
+    from scripts.train.answers import Lesson
+
+    system = (1, 2, 3, 4)
+    return [
+        Lesson(system, [5, 6, 7], [8, 9]),
+        Lesson(system, [10, 11, 12, 13, 14], [15, 16, 17]),
+        Lesson(system, [18, 19], [20]),
+    ]
 
 
 @pytest.fixture
 def model() -> Any:
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
     torch.manual_seed(0)
-    return Qwen2ForCausalLM(Qwen2Config(**SIZES, attn_implementation="eager")).bfloat16()
+    config = Qwen2Config(**SIZES)
+    config._attn_implementation = "eager"
+    return Qwen2ForCausalLM(config).bfloat16()
 
 
-def test_a_pack_teaches_the_same_as_its_lessons_one_by_one(model: Any) -> None:
-    together = loss_of(model, row_of(LESSONS)).item()
-    alone = [loss_of(model, row_of([each])).item() for each in LESSONS]
-    words = [len(each.answer) for each in LESSONS]
+def test_a_pack_teaches_the_same_as_its_lessons_one_by_one(model: Any, lessons: list[Any]) -> None:
+    from scripts.train.answers import loss_of, row_of
+
+    together = loss_of(model, row_of(lessons)).item()
+    alone = [loss_of(model, row_of([each])).item() for each in lessons]
+    words = [len(each.answer) for each in lessons]
     expected = sum(x * n for x, n in zip(alone, words, strict=True)) / sum(words)
     assert together == pytest.approx(expected, abs=0.01)
     assert max(alone) - min(alone) > 0.05, "any order of the lessons would pass"
 
 
-def test_packs_hold_each_lesson_once_with_others_of_the_same_system_message() -> None:
-    others = [Lesson((9,), [1] * size, [2]) for size in (3, 30, 4)]
-    found = list(packs([*LESSONS, *others], 9, Random(0)))
-    key = repr
-    assert sorted((each for pack in found for each in pack), key=key) == sorted(
-        [*LESSONS, *others], key=key
-    )
+def test_packs_hold_each_lesson_once_with_others_of_the_same_system_message(
+    lessons: list[Any],
+) -> None:
+    from scripts.train.answers import Lesson, packs
+
+    every = [*lessons, *(Lesson((9,), [1] * size, [2]) for size in (3, 30, 4))]
+    found = list(packs(every, 9, Random(0)))
+    assert sorted(map(repr, (each for pack in found for each in pack))) == sorted(map(repr, every))
     for pack in found:
         assert len({each.system for each in pack}) == 1
         sizes = [len(each.prompt) + len(each.answer) for each in pack]
@@ -68,10 +71,15 @@ def test_packs_hold_each_lesson_once_with_others_of_the_same_system_message() ->
 
 
 def test_steps_lower_the_loss_and_the_written_adapter_is_that_of_the_upper_layer(
-    model: Any, tmp_path: Path
+    model: Any, lessons: list[Any], tmp_path: Path
 ) -> None:
+    import gguf
+
+    from scripts.train.answers import NAMES, loss_of, row_of, save, trained_of, with_adapter
+    from scripts.train.lora import Optimiser
+
     adapted = with_adapter(model, rank=2, first=1)
-    row = row_of(LESSONS)
+    row = row_of(lessons)
     before = loss_of(adapted.base_model.model, row).item()
     learning = Optimiser(trained_of(adapted), rate=2e-2, steps=20)
     for _ in range(20):
@@ -92,6 +100,11 @@ def test_steps_lower_the_loss_and_the_written_adapter_is_that_of_the_upper_layer
 
 
 def test_an_adapter_of_a_model_that_is_stored_otherwise_is_refused(tmp_path: Path) -> None:
+    from transformers import LlamaConfig
+    from transformers.models.llama import LlamaForCausalLM
+
+    from scripts.train.answers import save, with_adapter
+
     adapted = with_adapter(LlamaForCausalLM(LlamaConfig(**SIZES)), rank=2, first=0)
     with pytest.raises(ValueError, match="llama"):
         save(adapted, tmp_path / "adapter.gguf")

@@ -26,10 +26,10 @@ def test_a_trained_classifier_tells_a_command_from_talk(
     store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "adapter"
-    few = ["--limit", "700", "--talk", "100", "--epochs", "3", "--batch", "16", "--json"]
+    few = ["--limit", "1200", "--talk", "100", "--epochs", "3", "--batch", "16", "--json"]
     assert train_intents.main(["--out", str(out), *few]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert figures["learnt"] == 700
+    assert figures["learnt"] == 1200
     assert figures["right"] > 0.5
     assert sorted(each.name for each in out.iterdir()) == [
         "adapter_config.json",

@@ -1,6 +1,7 @@
 """The evaluation of intents counts what is done, asked and found as it says."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,10 +96,11 @@ def test_a_period_may_be_read_as_minutes(command: Command, words: str, right: bo
 def test_an_argument_may_be_other_words_that_a_skill_reads_in_the_same_way(
     kind: CommandKind, slot: str, got: str, wanted: str, right: bool
 ) -> None:
-    arguments = {slot: wanted or None}
+    arguments: dict[str, Any] = {slot: wanted or None}
+    got_arguments: dict[str, Any] = {slot: got or None}
     each = Understood(
         Utterance(f"Do it {wanted}.", kind, **arguments),
-        Intent(Command(kind, **{slot: got or None})),
+        Intent(Command(kind, **got_arguments)),
     )
     assert each.right_argument is right
 
