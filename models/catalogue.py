@@ -136,6 +136,12 @@ class Model(_Entry):
     """An adapter with which an encoder judges whether a speaker's words are complete."""
     answers: AnswerAdapter | None = None
 
+    def answers_in(self, language: str) -> Path | None:
+        """The adapter for conversations in a language, such as "en-GB", if there is one. All of
+        them have learnt from English."""
+        english = language.partition("-")[0] == "en"
+        return self.answers.path if self.answers and english else None
+
     @property
     def adapters(self) -> dict[str, LoraAdapter]:
         """The adapters that the model has, by the names of their fields."""

@@ -3,8 +3,8 @@
 Learns from `data/training/answers_about_people.jsonl` (people who tell the assistant about their
 lives, and ask about it later) and `data/training/answers_everyday.jsonl` (everyday conversations).
 First, all conversations are had with the product, with the written answers in place of a language
-model's. This gives the prompts that a language model would have read. It takes some minutes, so
-the prompts are kept in a file (`--lessons`); if that exists, it is used.
+model's. This gives the prompts that a language model would have read. It takes some minutes;
+with `--reuse`, the prompts of an earlier run are taken from the file `--lessons`.
 
 Then a low-rank adapter (LoRA) of the model's upper layers is trained. The model's own weights stay
 as they are in its GGUF file. The adapter is written as a GGUF file, too, and llama.cpp adds it to
@@ -24,10 +24,11 @@ from scripts.common import program
 
 def work(options: program.Options) -> program.Figures:
     from scripts.eval import answer_lessons
-    from scripts.train.answers import Plan, trained  # imports torch: not for `--help`
+    from scripts.train.answers import Plan, trained, weights_of  # imports torch: not for `--help`
 
-    if not options.lessons.exists():
-        answer_lessons.write(options.model, options.lessons, options.seed)
+    weights = weights_of(options.model)
+    if not options.reuse:
+        answer_lessons.write(weights, options.lessons, options.seed)
     figures = trained(program.fill(Plan, options))
     for name, value in figures.items():
         print(f"{name}: {value}")
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--model", default=STRONG[-1], metavar="NAME", help="model to adapt")
     parser.add_argument(
         "--lessons", type=Path, required=True, metavar="FILE", help="file with the prompts"
+    )
+    parser.add_argument(
+        "--reuse", action="store_true", help="use the prompts that FILE has already"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to write the adapter to")
     program.add_number(parser, "--rank", 4, "rank of the adapter")

@@ -275,8 +275,7 @@ def _language_model(
     if selection.knows(wanted):
         model = selection.store.catalogue.get(wanted)
         require_ram(model, selection.hardware)
-        if model.answers is not None and settings.persona.language.startswith("en"):
-            adapter = model.answers.path
+        adapter = model.answers_in(settings.persona.language)
     return LlamaCpp(
         weights,
         name=wanted if selection.knows(wanted) else None,

@@ -178,6 +178,11 @@ class ModelStore:
                     mend=_pull(name),
                 )
             done += file.bytes
+        if model.answers and sha256_of(model.answers.path) != model.answers.sha256:
+            raise ModelCorrupt(
+                f"The adapter of {model.title} is damaged. It is a part of the assistant: install "
+                "the assistant again."
+            )
         report(DownloadProgress(name, "verifying", done, total))
 
     def remove(self, name: str) -> int:

@@ -15,7 +15,7 @@ from assistant.errors import ModelFailed
 from models.hardware import require_free_memory, usable_cores
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llm.gguf import Header, read_header
-from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.llama_process import LORA, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
 from models.llm.token_counting import (
     NO_THINKING,
@@ -215,7 +215,7 @@ class LlamaCpp:
             "chat_template_kwargs": NO_THINKING,
         }
         if self._adapter is not None and request.lane is Lane.CONVERSATION:
-            body["lora"] = [{"id": 0, "scale": 1.0}]
+            body |= LORA
         if request.json_schema is not None:
             body["response_format"] = {
                 "type": "json_schema",

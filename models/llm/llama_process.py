@@ -156,8 +156,11 @@ class Worker:
             async with asyncio.timeout(timeout):
                 first = await self._first
             if "failed" in first:
+                files = " with the adapter ".join(
+                    filter(None, (self._config.path, self._config.adapter))
+                )
                 raise ModelCorrupt(
-                    f"llama.cpp can't load {self._config.path}: the file is damaged, incomplete or "
+                    f"llama.cpp can't load {files}: the file is damaged, incomplete or "
                     "of an unknown kind.",
                     mend="assistant models verify",
                 ) from RuntimeError(first["failed"])
@@ -325,6 +328,8 @@ class Worker:
         return httpx.Client(base_url=self.address, headers=headers, trust_env=False, verify=False)
 
 
+LORA = {"lora": [{"id": 0, "scale": 1.0}]}
+"""Parameter of a request that uses the worker's adapter."""
 PATIENT = {"GOMP_SPINCOUNT": "1000"}
 """Environment variable for the worker's threads. With it, threads that have finished their part of
 a step spin for some microseconds, then sleep. By default they keep spinning, and on a busy machine

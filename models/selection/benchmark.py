@@ -10,6 +10,7 @@ somebody speaks.
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from models.download.cache import ModelStore
 from models.hardware import Hardware, processor_quota, usable_cores
 from models.interfaces import Message, Usage
 from models.llm.llama import BATCH_TOKENS
-from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.llama_process import LORA, Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
 from models.selection.machine_records import Measurement, notes_in
 from models.selection.profiles import to_measure
@@ -108,9 +109,10 @@ class Benchmark:
             ModelCorrupt: the model's file is damaged.
             ModelFailed: the model's process failed.
         """
-        weights = self._store.weights(model)
+        weights, answers = self._store.weights(model), self._store.catalogue.get(model).answers
+        adapter = answers.path if answers else None
         try:
-            measured = await measure(weights, threads=self._threads, log=self._log)
+            measured = await measure(weights, adapter, threads=self._threads, log=self._log)
         except TimeoutError:
             logger.info("measuring %s took longer than %.0f s", model, LONGEST_S)
             return False
@@ -127,11 +129,17 @@ class Benchmark:
 
 
 async def measure(
-    weights: Path, *, threads: int, log: Path | None = None, longest_s: float = LONGEST_S
+    weights: Path,
+    adapter: Path | None = None,
+    *,
+    threads: int,
+    log: Path | None = None,
+    longest_s: float = LONGEST_S,
 ) -> Measurement:
     """Load a GGUF file in a new process, time one prompt and its answer, and end the process.
 
     Args:
+        adapter: the adapter with which the model answers in conversations; None if it has none.
         threads: number of threads for writing. Prompts are read with all cores.
         log: file for the output of native code; None discards the output.
         longest_s: maximum seconds for all of this.
@@ -148,21 +156,26 @@ async def measure(
         threads=threads,
         batch_threads=usable_cores(),
         batch=BATCH_TOKENS,
+        adapter=str(adapter or ""),
     )
     worker = Worker(config, log=log, expendable=True)
     try:
         async with asyncio.timeout(longest_s):
             await worker.start(longest_s)
-            await _timed(worker, WARM_UP, 1)
-            return _measurement(config, *await _timed(worker, PROMPT, WRITTEN_TOKENS))
+            lora = LORA if adapter else {}
+            await _timed(worker, WARM_UP, 1, lora)
+            return _measurement(config, *await _timed(worker, PROMPT, WRITTEN_TOKENS, lora))
     except (WorkerDied, WorkerRefused, psutil.Error) as error:
         raise ModelFailed(f"{weights.stem} could not be measured ({error}).") from error
     finally:
         await worker.stop()
 
 
-async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment], Usage]:
-    """Ask the model for an answer; return three points in time and the token counts.
+async def _timed(
+    worker: Worker, prompt: str, tokens: int, more: Mapping[str, object]
+) -> tuple[list[Moment], Usage]:
+    """Ask the model for an answer; return three points in time and the token counts. `more` are
+    further parameters of the request.
 
     The times are those of the request, of the first token and of the last one.
     """
@@ -179,6 +192,7 @@ async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment]
         "id_slot": 0,
         "cache_prompt": True,
         "stream": True,
+        **more,
     }
     moments, usage = [now()], Usage(0, 0, 0)
     async with aclosing(worker.run(body)) as chunks:

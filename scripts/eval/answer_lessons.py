@@ -17,17 +17,15 @@ from random import Random
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from assistant.paths import Home, models_cache
+from assistant.paths import Home
 from data import located
-from models import catalogue
-from models.download.cache import ModelStore
 from models.interfaces import Chunk, Generation, LanguageModel, Message
 from models.llm.llama import LlamaCpp
 from scripts.common.rows import InputUnusable, read_rows
 from scripts.common.simulated_clock import local_zone, simulated_clock
 from scripts.eval.answer_data import Expected, Person, Question, Session
 from scripts.eval.answer_homes import ZONE, live, open_home
-from scripts.eval.answers import facts_shown, product_parts
+from scripts.eval.answers import facts_shown, product_parts, require_encoders
 from scripts.eval.asking import Answers
 from scripts.eval.session_turns import SessionParts, open_session
 
@@ -94,17 +92,17 @@ class Dictated:
         """Nothing to close."""
 
 
-def write(model: str, file: Path, seed: int) -> None:
+def write(weights: Path, file: Path, seed: int) -> None:
     """Have all conversations, and write the lessons to `file`, one JSON object per line.
 
     Args:
-        model: the model that will learn, in the catalogue; its vocabulary counts the tokens.
+        weights: the GGUF file of the model that will learn; its vocabulary counts the tokens.
 
     Raises:
         ModelError: the model or an encoder is missing or damaged.
         InputUnusable: a file can't be read, or a row can't be used.
     """
-    weights = ModelStore(models_cache(), catalogue.read()).weights(model)
+    require_encoders()
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(lessons(LlamaCpp(weights), Path(folder), Random(seed)))
     with file.open("w", encoding="utf-8") as lines:
@@ -151,7 +149,7 @@ async def _about_person(
 
 
 async def _everyday(parts: SessionParts, home: Home, talk: Everyday, llm: Dictated) -> list[Lesson]:
-    """The lessons of a conversation. Turns to which a skill replies are left out."""
+    """The lessons of a conversation. Turns that the language model isn't asked are left out."""
     found = []
     own = replace(parts, llm=llm, answers=Answers(None))
     with simulated_clock(lambda: talk.now):
@@ -183,9 +181,12 @@ def read_people() -> Iterator[Told]:
             )
             answers = tuple(str(each["answer"]) for each in row["asks"])
             now = _time(row["today"])
-        except (KeyError, TypeError, ValueError) as error:
+            person = Person(row["id"], row["writer"], sessions, questions)
+            for each in questions:
+                person.facts(each)
+        except (LookupError, TypeError, ValueError) as error:
             raise InputUnusable(f"{row['id']} in {PEOPLE} can't be used: {error!r}.") from error
-        yield Told(Person(row["id"], row["writer"], sessions, questions), answers, now)
+        yield Told(person, answers, now)
 
 
 def read_everyday() -> Iterator[Everyday]:

@@ -15,7 +15,6 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.cache_warming import LEAST_READ
 from assistant.voice.claims import ClaimDetector
-from models import catalogue
 from models.hardware import usable_cores
 from models.interfaces import Generation, LanguageModel
 from models.llm import OpenAICompatible
@@ -135,11 +134,9 @@ def require_encoders() -> None:
 
 @asynccontextmanager
 async def local(name: str, threads: int, *, adapted: bool = True) -> AsyncIterator[LanguageModel]:
-    """A language model of the catalogue, with the product's own window, and with its adapter for
-    answers if it has one and `adapted` is true."""
-    adapter = catalogue.read().get(name).answers if adapted else None
+    """A language model of the catalogue, with the product's own window."""
     window = Settings().llm.context_tokens
-    async with language_model(name, threads, window, adapter.path if adapter else None) as llm:
+    async with language_model(name, threads, window, adapted=adapted) as llm:
         yield llm
 
 

@@ -28,14 +28,17 @@ async def language_model(
     name: str,
     threads: int = THREADS,
     context_tokens: int = CONTEXT_TOKENS,
-    adapter: Path | None = None,
+    *,
+    adapted: bool = False,
 ) -> AsyncIterator[LlamaCpp]:
-    """A loaded language model, with an adapter if one is given; its name then says so. Raises
-    ModelError: it doesn't exist, or has to be pulled first."""
+    """A loaded language model. If `adapted`, conversations have its adapter for answers if there is
+    one, and its name says so. Raises ModelError: it doesn't exist, or has to be pulled first."""
+    store = ModelStore(models_cache(), catalogue.read())
+    answers = store.catalogue.get(name).answers if adapted else None
     llm = LlamaCpp(
-        ModelStore(models_cache(), catalogue.read()).weights(name),
-        name=f"{name}, adapted" if adapter else name,
-        adapter=adapter,
+        store.weights(name),
+        name=f"{name}, adapted" if answers else name,
+        adapter=answers.path if answers else None,
         context_tokens=context_tokens,
         threads=threads,
     )

@@ -145,7 +145,7 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
     classifier = Remembered(loaded_classifier())
     detector = ClaimDetector(classifier, deadline_s=math.inf)  # so that load has no effect
     try:
-        async with language_model(model, threads) as llm:
+        async with language_model(model, threads, adapted=True) as llm:
             answers = Answers(file)
             understand, cannot_know = with_classifier(classifier), by_classifier(classifier)
             found = await ask(llm, read_prompts(), understand, answers, cannot_know)

@@ -4,7 +4,7 @@ classifier."""
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from assistant.language.durations import seconds
 from assistant.language.schedule import schedule
 from assistant.settings import Settings
 from assistant.skills.due.due_words import bare_name
+from assistant.skills.lists.stored_lists import list_name
 from assistant.skills.memory.forgetting import concerns_much, request_of
 from data import located
 from models.interfaces import IntentClassifier
@@ -40,8 +41,9 @@ from scripts.eval.recall_data import read_locomo
 PER = 500
 """Mistakes on talk are given per this many utterances."""
 EVERYDAY = "everyday"
-NOW = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
-"""When the utterances are said, for arguments that are times."""
+MOMENTS = (datetime(2026, 11, 18, 10, 20, tzinfo=UTC), datetime(2026, 11, 21, 20, 40, tzinfo=UTC))
+"""When the utterances are said, for arguments that are times. At one moment alone, "seven" may be
+the same as "seven in the evening"."""
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
 
 Understand = Callable[[str], Intent | None]
@@ -108,11 +110,17 @@ class Understood(NamedTuple):
 def _readings(kind: CommandKind, slot: str) -> Sequence[Callable[[str], object]]:
     """How the skills read such an argument; each function returns None if it can't."""
     if slot == "name":
-        return (lambda words: bare_name(words).lower(),)
+        lists = kind.value.startswith("list_")
+        return (lambda words: (list_name(words) if lists else bare_name(words)).lower(),)
     if slot == "when":
         alarm = kind in (CommandKind.ALARM_SET, CommandKind.ALARM_CANCEL)
-        return seconds, lambda words: schedule(words, NOW, alarm=alarm)
-    return (lambda words: period(words, NOW),) if kind is CommandKind.FORGET_PERIOD else ()
+        return seconds, lambda words: _at_moments(partial(schedule, alarm=alarm), words)
+    return (partial(_at_moments, period),) if kind is CommandKind.FORGET_PERIOD else ()
+
+
+def _at_moments(read: Callable[[str, datetime], object], words: str) -> object:
+    found = [read(words, now) for now in MOMENTS]
+    return None if None in found else found
 
 
 def _means_the_same(got: str, wanted: str, readings: Sequence[Callable[[str], object]]) -> bool:

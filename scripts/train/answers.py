@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
+from assistant.errors import ModelFailed
 from assistant.paths import models_cache
 from models import catalogue
 from models.download.cache import ModelStore
+from models.llm.gguf import read_header
 from scripts.common.rows import read_rows
 from scripts.train.lora import Optimiser, keep_freed_memory
 
@@ -159,6 +161,23 @@ def loss_of(model: Any, row: Row) -> Tensor:
     return functional.cross_entropy(logits.float(), row.wanted)
 
 
+def weights_of(model: str) -> Path:
+    """The GGUF file of a model that can be adapted.
+
+    Raises:
+        ModelError: it is missing.
+        ModelFailed: its matrices are stored in another way.
+    """
+    file = ModelStore(models_cache(), catalogue.read()).weights(model)
+    architecture = read_header(file).values["general.architecture"]
+    if architecture not in ARCHITECTURES:
+        raise ModelFailed(
+            f"{model} has the architecture {architecture}. Adapters can be written only for "
+            f"{', '.join(sorted(ARCHITECTURES))}."
+        )
+    return file
+
+
 def load(file: Path) -> tuple[Any, Any]:
     """The tokenizer and the model of a GGUF file, with its weights in bfloat16."""
     keep_freed_memory()
@@ -190,12 +209,8 @@ def trained_of(adapted: nn.Module) -> list[nn.Parameter]:
 
 
 def save(adapted: Any, file: Path) -> None:
-    """Write the adapter as a GGUF file, in half precision. Raises ValueError: models of this
-    architecture store their matrices otherwise."""
-    architecture = adapted.config.model_type
-    if architecture not in ARCHITECTURES:
-        raise ValueError(f"adapters of {architecture} models can't be written")
-    writer = gguf.GGUFWriter(str(file), architecture)
+    """Write the adapter as a GGUF file, in half precision."""
+    writer = gguf.GGUFWriter(str(file), adapted.config.model_type)
     writer.add_type(gguf.GGUFType.ADAPTER)
     writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
     writer.add_float32(
@@ -220,13 +235,14 @@ def trained(plan: Plan) -> dict[str, Any]:
     """Train with the lessons of a file, and write the adapter to `out` if that is given.
 
     Raises:
-        ModelError: the language model is missing.
+        ModelError: the language model is missing, or can't be adapted.
         InputUnusable: the file can't be read.
     """
     torch.manual_seed(plan.seed)
     chance = Random(plan.seed)
-    file = ModelStore(models_cache(), catalogue.read()).weights(plan.model)
-    tokenizer, published = load(file)
+    tokenizer, published = load(weights_of(plan.model))
+    if plan.out:
+        plan.out.parent.mkdir(parents=True, exist_ok=True)
     adapted = with_adapter(published, plan.rank, plan.first)
     rows = read_rows(plan.lessons, "messages", "answer")
     lessons = [read_lesson(tokenizer, row["messages"], row["answer"]) for row in rows]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from peft import set_peft_model_state_dict
+from peft import get_peft_model_state_dict, set_peft_model_state_dict
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -101,12 +101,12 @@ class Classifier(nn.Module):
             for name, layer in (("intents", self.intents), ("spans", self.spans)):
                 of_layer = {part: weights.pop(f"{name}.{part}") for part in ("weight", "bias")}
                 layer.load_state_dict(of_layer)
-            known = {name for name in weights if not name.startswith("base_model.")}
-            different: Any = set_peft_model_state_dict(
-                self.encoder, {name: weights[name] for name in weights.keys() - known}
-            )
-            if different.unexpected_keys:
+            of_encoder = {
+                name: weight for name, weight in weights.items() if name.startswith("base_model.")
+            }
+            if of_encoder.keys() != get_peft_model_state_dict(self.encoder).keys():
                 raise ValueError("it has other layers")
+            set_peft_model_state_dict(self.encoder, of_encoder)
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise ModelCorrupt(f"The adapter in {begun} can't be used: {error}.") from error
 

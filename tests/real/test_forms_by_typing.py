@@ -27,8 +27,7 @@ def test_plain_answers_fill_in_a_form_and_are_there_afterwards(
     tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     environment = {**REMEMBERING, **scripted, "ASSISTANT_GENERAL__PROFILE": "tiny"}
-    # A forked session reads the memories sooner, perhaps before it can recognise the first line.
-    with Talk(tmp_path, "--text", env=environment, fresh=True) as talk:
+    with Talk(tmp_path, "--text", env=environment) as talk:
         talk.wait_for("memories")
         for said, asked in ANSWERS.items():
             talk.say(said)

@@ -1,5 +1,6 @@
 """A language model with an adapter for answers, in llama.cpp's worker process."""
 
+import asyncio
 from pathlib import Path
 
 import gguf
@@ -32,13 +33,17 @@ def adapter_of(file: Path, size: float) -> Path:
     return file
 
 
-async def answers_of(llm: LlamaCpp) -> tuple[str, str]:
+async def answers_of(llm: LlamaCpp, *, at_once: bool = False) -> tuple[str, str]:
     """The answers to one question: in the conversation, and of idle work."""
     lanes = Lane.CONVERSATION, Lane.BACKGROUND
     await llm.load()
     try:
         requests = [Generation(ASKED, max_tokens=12, temperature=0.0, lane=each) for each in lanes]
-        (conversation, _), (idle, _) = [await collect(llm, each) for each in requests]
+        asked = [collect(llm, each) for each in requests]
+        if at_once:
+            (conversation, _), (idle, _) = await asyncio.gather(*asked)
+        else:
+            (conversation, _), (idle, _) = [await each for each in asked]
     finally:
         await llm.close()
     return conversation, idle
@@ -54,3 +59,5 @@ async def test_only_the_conversation_uses_the_adapter(tmp_path: Path) -> None:
     changed, idle = await answers_of(LlamaCpp(path, context_tokens=512, adapter=much))
     assert changed != plain
     assert idle == plain
+    together = LlamaCpp(path, context_tokens=512, adapter=much)
+    assert await answers_of(together, at_once=True) == (changed, plain)

@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from assistant.errors import ModelFailed
+from models.selection.profiles import TINY
+from scripts import train_answers
+from scripts.eval.answer_lessons import read_everyday, read_people
+
 pytestmark = pytest.mark.filterwarnings(
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
 )
@@ -99,13 +104,30 @@ def test_steps_lower_the_loss_and_the_written_adapter_is_that_of_the_upper_layer
     assert all(each.data.any() for each in read.tensors)
 
 
-def test_an_adapter_of_a_model_that_is_stored_otherwise_is_refused(tmp_path: Path) -> None:
-    from transformers import LlamaConfig
-    from transformers.models.llama import LlamaForCausalLM
-
-    from scripts.train.answers import save, with_adapter
-
-    adapted = with_adapter(LlamaForCausalLM(LlamaConfig(**SIZES)), rank=2, first=0)
-    with pytest.raises(ValueError, match="llama"):
-        save(adapted, tmp_path / "adapter.gguf")
+def test_a_model_that_is_stored_otherwise_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lessons = tmp_path / "lessons.jsonl"
+    wrong = ["--model", TINY.llm, "--lessons", str(lessons), "--out", str(tmp_path / "a.gguf")]
+    assert train_answers.main(wrong) == ModelFailed.exit_code
+    assert "llama" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_shipped_conversations_can_be_read() -> None:
+    people = list(read_people())
+    assert len(people) == 40
+    assert all(len(each.answers) == len(each.person.questions) == 18 for each in people)
+    kinds = {question.kind for each in people for question in each.person.questions}
+    assert kinds == {"changed", "two", "time", "one", "person", "never", "talk"}
+    assert all(
+        bool(question.facts) is (question.kind not in ("never", "talk"))
+        for each in people
+        for question in each.person.questions
+    )
+    conversations = list(read_everyday())
+    assert len(conversations) == 300
+    assert all(1 <= len(each.turns) <= 3 for each in conversations)
+    told = [answer for each in people for answer in each.answers]
+    told += [answer for each in conversations for _, answer in each.turns]
+    assert all(answer.strip() and not set(answer) & set("*#`") for answer in told)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelCorrupt, ModelMissing
+from models import catalogue
 from models.download.cache import ModelStore
 from models.encoder.intents import KINDS, OnnxIntentClassifier
 from models.encoder.preparation import main
@@ -54,6 +55,22 @@ def test_a_trained_classifier_tells_a_command_from_talk(
     talk = classifier.classify("We had soup for lunch and it rained all day.").probabilities
     assert max(forget, key=forget.__getitem__).startswith("forget")
     assert sum(forget.values()) > 0.5 > sum(talk.values())
+
+
+@pytest.mark.long
+def test_training_goes_on_from_an_adapter(capsys: pytest.CaptureFixture[str]) -> None:
+    begun = catalogue.read().get(NAME).adapters["intents"].path
+    few = ["--limit", "64", "--talk", "8", "--epochs", "1", "--rate", "1e-6", "--json"]
+    assert train_intents.main(["--begun", str(begun), *few]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["right"] > 0.85
+
+
+def test_what_is_no_adapter_for_intents_is_not_gone_on_from(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    others = catalogue.read().get(NAME).adapters["turns"].path
+    assert train_intents.main(["--begun", str(others), "--limit", "8"]) == ModelCorrupt.exit_code
+    assert "can't be used" in capsys.readouterr().err
 
 
 def test_an_unknown_encoder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:

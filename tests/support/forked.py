@@ -40,8 +40,7 @@ IMPORTED = (
     "models.stt.whisper",
     "models.tts.piper",
 )
-"""LanceDB is left out: it starts a thread, and a session that need not import it would have read
-the memories before it has loaded what recognises commands, unlike one that its user starts."""
+"""LanceDB is left out: it starts a thread."""
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
 """Prefixes of variables that an interpreter reads before it runs any module."""
 READ_LATER = frozenset({"PYTHON_KEYRING_BACKEND"})

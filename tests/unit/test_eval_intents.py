@@ -83,6 +83,7 @@ def test_a_period_may_be_read_as_minutes(command: Command, words: str, right: bo
     [
         (CommandKind.ALARM_SET, "when", "at seven on Friday", "seven on friday", True),
         (CommandKind.ALARM_SET, "when", "at seven", "seven on Friday", False),
+        (CommandKind.REMINDER_SET, "when", "seven", "seven in the evening", False),
         (CommandKind.TIMER_SET, "when", "for ten minutes", "ten minutes", True),
         (CommandKind.TIMER_SET, "when", "for twelve minutes", "ten minutes", False),
         (CommandKind.TIMER_SET, "when", "10 minutes", "ten minutes", True),
@@ -91,6 +92,7 @@ def test_a_period_may_be_read_as_minutes(command: Command, words: str, right: bo
         (CommandKind.FORGET_PERIOD, "words", "on Tuesday", "Tuesday", True),
         (CommandKind.FORGET_PERIOD, "words", "Tuesday", "Wednesday", False),
         (CommandKind.LIST_ADD, "words", "the milk", "milk", False),
+        (CommandKind.LIST_ADD, "name", "groceries list", "grocery", True),
     ],
 )
 def test_an_argument_may_be_other_words_that_a_skill_reads_in_the_same_way(

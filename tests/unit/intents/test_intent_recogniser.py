@@ -72,16 +72,40 @@ async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
     recogniser.close()
 
 
-async def test_words_wait_for_a_classifier_that_is_being_loaded() -> None:
+async def test_words_wait_for_a_classifier_that_is_being_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(intent_recogniser, "DEADLINE_S", 0.01)  # for judging, not for loading
     may_load = threading.Event()
     recogniser = IntentRecogniser(Classifier(may_load=may_load))
     assert (await recogniser.recognise(BIN)).classified is None, "nothing is being loaded yet"
     loading = asyncio.create_task(recogniser.load())
     recognising = asyncio.create_task(recogniser.recognise(BIN))
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.1)
     assert not recognising.done()
     may_load.set()
     assert (await recognising).intent == Intent(LOCKER, sure=False)
+    await loading
+    recogniser.close()
+
+
+async def test_words_do_not_wait_for_ever_nor_for_a_classifier_that_cannot_be_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(intent_recogniser, "LOADING_S", 0.01)
+    may_load = threading.Event()
+    recogniser = IntentRecogniser(Classifier(may_load=may_load))
+    loading = asyncio.create_task(recogniser.load())
+    await asyncio.sleep(0)
+    assert (await recogniser.recognise(BIN)) == Recognised(None, None)
+    may_load.set()
+    await loading
+    recogniser.close()
+
+    recogniser = IntentRecogniser(Classifier(missing=True))
+    loading = asyncio.create_task(recogniser.load())
+    await asyncio.sleep(0)
+    assert (await recogniser.recognise(BIN)) == Recognised(None, None)
     await loading
     recogniser.close()
 

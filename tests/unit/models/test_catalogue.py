@@ -56,6 +56,16 @@ def test_an_adapter_for_answers_is_the_listed_one_and_fits_its_engine(
     assert sha256_of(model.answers.path) == model.answers.sha256
     values = read_header(model.answers.path).values
     assert values["adapter.type"] == "lora"
+    assert values["general.architecture"] == "qwen2"
+
+
+def test_only_english_is_answered_with_an_adapter() -> None:
+    model = next(each for each in SHIPPED.models.values() if each.answers)
+    assert model.answers is not None
+    assert model.answers_in("en") == model.answers_in("en-GB") == model.answers.path
+    assert model.answers_in("de") is None
+    plain = next(each for each in SHIPPED.models.values() if not each.answers)
+    assert plain.answers_in("en") is None
 
 
 def test_a_file_may_be_in_a_folder_of_the_hub() -> None:
