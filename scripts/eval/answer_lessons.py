@@ -9,7 +9,6 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from models.llm.llama import LlamaCpp
 from scripts.common.rows import InputUnusable, read_rows
 from scripts.common.simulated_clock import local_zone, simulated_clock
 from scripts.eval.answer_data import Expected, Person, Question, Session
-from scripts.eval.answer_homes import ZONE, live, open_home
+from scripts.eval.answer_homes import ZONE, NoModel, live, open_home
 from scripts.eval.answers import facts_shown, product_parts, require_encoders
 from scripts.eval.asking import Answers
 from scripts.eval.session_turns import SessionParts, open_session
@@ -60,21 +59,14 @@ class Everyday:
     now: datetime
 
 
-class Dictated:
-    """A language model that answers what it is told to answer, and counts tokens as another model
-    does."""
+class Dictated(NoModel):
+    """Gives the answers that it is told to give, and counts tokens as another model does."""
 
     def __init__(self, counting: LanguageModel) -> None:
-        self._counting = counting
         self.name = counting.name
+        self.context_tokens = counting.context_tokens
         self.answer = ""
-
-    @property
-    def context_tokens(self) -> int:
-        return self._counting.context_tokens
-
-    async def load(self) -> None:
-        """Nothing to load."""
+        self._counting = counting
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
         yield Chunk(self.answer if request.max_tokens else "")
@@ -84,12 +76,6 @@ class Dictated:
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         return self._counting.count_messages(messages)
-
-    def hold(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 def write(weights: Path, file: Path, seed: int) -> None:
